@@ -1,0 +1,57 @@
+# Every verb is one line; what has logic lives in tools/dev, test/cluster and test/stories.
+# Variables: COUNT (e2e: how often in a row), RUN (tests or benchmarks by pattern), PACKAGE (mutate: one folder),
+# ARGS (up, down, demo: flags of the command, see ARGS=-h), CLEAN_CACHE=1 (clean: the built tools too).
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+COUNT ?= 1
+dev := go -C tools/dev run .
+
+.PHONY: help demo up down test verify generate lint unit envtest e2e bench mutate images chart clean
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+demo: ## a Kubernetes of three nodes, a NATS cluster on it, a change under load, a table; leaves nothing behind
+	@go -C test/stories run ./cmd/demo $(ARGS)
+
+up: ## a local Kubernetes to play with
+	@go -C test/cluster run ./cmd/holdfast-cluster up $(ARGS)
+
+down: ## take it down
+	@go -C test/cluster run ./cmd/holdfast-cluster down $(ARGS)
+
+test: ## every test: L0, L3, L4 and L5, with counts
+	@$(dev) test -count $(COUNT)
+
+verify: ## generate, format, lint, vet, tidy; then the tree must be clean
+	@$(dev) verify
+
+generate: ## deep copies and CRDs from the types, and the charts' copies
+	@$(dev) generate
+
+lint: ## the linters, in every module
+	@$(dev) lint
+
+unit: ## L0: functions, decisions, builders, tools
+	@$(dev) test -level L0 -run '$(RUN)'
+
+envtest: ## L3 and L4: CRDs and controllers on a real API server
+	@$(dev) test -level L3,L4 -run '$(RUN)'
+
+e2e: ## L5: the stories, on local clusters
+	@$(dev) test -level L5 -count $(COUNT) -run '$(RUN)'
+
+bench: ## the benchmarks, one figure a line
+	@$(dev) bench -run '$(or $(RUN),.)'
+
+mutate: ## mutation testing of every decide.go
+	@$(dev) mutate -package '$(PACKAGE)'
+
+images: ## the images as OCI archives, in out/images
+	@go -C test/cluster run ./cmd/images -out $(CURDIR)/out/images $(ARGS)
+
+chart: ## check the charts and pack them into out/charts
+	@$(dev) chart
+
+clean: ## remove out/; says where built tools lie
+	@$(dev) clean $(if $(CLEAN_CACHE),-cache)
