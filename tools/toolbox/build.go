@@ -112,11 +112,11 @@ func (b *Box) build(ctx context.Context, tool Tool, dir string) error {
 }
 
 func buildFlags(tool Tool) []string {
-	linker := "-s -w"
+	linker := []string{"-s", "-w"}
 	for _, name := range slices.Sorted(maps.Keys(tool.Vars)) {
-		linker += " -X " + name + "=" + tool.Vars[name]
+		linker = append(linker, "-X", name+"="+tool.Vars[name])
 	}
-	flags := []string{"-trimpath", "-ldflags", linker}
+	flags := []string{"-trimpath", "-ldflags", strings.Join(linker, " ")}
 	if len(tool.Tags) > 0 {
 		flags = append(flags, "-tags", strings.Join(tool.Tags, ","))
 	}
