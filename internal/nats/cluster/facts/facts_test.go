@@ -1,0 +1,188 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+)
+
+var demo = &v1beta1.NatsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "demo", UID: types.UID("u1")}}
+
+func meta(name, uid string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{v1beta1.LabelCluster: "demo"}}
+	if uid != "" {
+		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta1.GroupVersion.String(), Kind: "NatsCluster", Name: "demo", UID: types.UID(uid), Controller: ptr.To(true)}}
+	}
+	return m
+}
+
+func TestRead(t *testing.T) {
+	objects := []client.Object{
+		&appsv1.StatefulSet{ObjectMeta: meta("demo-10", "u1")},
+		&appsv1.StatefulSet{ObjectMeta: meta("demo-2", "u1")},
+		&corev1.ConfigMap{ObjectMeta: meta("demo-2-config", "u1")},
+		&corev1.Pod{ObjectMeta: meta("demo-2-0", "")},
+		&corev1.PersistentVolumeClaim{ObjectMeta: meta("data-demo-2-0", "")},
+		&corev1.PersistentVolumeClaim{ObjectMeta: meta("data-demo-3-0", "")},
+		// Of a server's name, and somebody else's.
+		&appsv1.StatefulSet{ObjectMeta: meta("demo-0", "u2")},
+		&appsv1.StatefulSet{ObjectMeta: meta("demo-1", "")},
+		&corev1.ConfigMap{ObjectMeta: meta("demo-1-config", "u2")},
+		// Ours, and no server's.
+		&corev1.ConfigMap{ObjectMeta: meta("demo-02-config", "u1")},
+		&corev1.ConfigMap{ObjectMeta: meta("demo-x-config", "u1")},
+		&corev1.Pod{ObjectMeta: meta("demo-2-1", "")},
+		&corev1.PersistentVolumeClaim{ObjectMeta: meta("demo-2-0", "")},
+	}
+	api := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(objects...).Build()
+	servers, known := Read(t.Context(), api, demo).Get()
+	if !known {
+		t.Fatal("the servers are unknown")
+	}
+	type shape struct {
+		Name                      string
+		Ordinal                   int
+		Set, Config, Pod, Claimed bool
+	}
+	var got []shape
+	for _, s := range servers {
+		got = append(got, shape{s.Name, s.Ordinal, s.StatefulSet != nil, s.ConfigMap != nil, s.Pod != nil, s.Claim != nil})
+	}
+	want := []shape{{"demo-2", 2, true, true, true, true}, {"demo-3", 3, false, false, false, true}, {"demo-10", 10, true, false, false, false}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+	if existing := servers.Existing(); len(existing) != 2 || existing[0].Name != "demo-2" || existing[1].Name != "demo-10" {
+		t.Errorf("existing: %v", existing)
+	}
+}
+
+func TestReadFailsAsUnknown(t *testing.T) {
+	for _, kind := range []client.ObjectList{&appsv1.StatefulSetList{}, &corev1.ConfigMapList{}, &corev1.PodList{}, &corev1.PersistentVolumeClaimList{}} {
+		api := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme(t)).Build(), interceptor.Funcs{
+			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+				if cmp.Equal(list, kind) {
+					return errors.New("no answer")
+				}
+				return c.List(ctx, list, opts...)
+			},
+		})
+		if _, known := Read(t.Context(), api, demo).Get(); known {
+			t.Errorf("known although %T could not be listed", kind)
+		}
+	}
+}
+
+func scheme(t *testing.T) *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	return scheme
+}
+
+// whole is a server whose Pod is Ready at its template.
+func whole() Server {
+	return Server{
+		Name:        "demo-1",
+		StatefulSet: &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: appsv1.StatefulSetStatus{ObservedGeneration: 2, UpdateRevision: "h2"}},
+		Pod: &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: "demo-1-0", Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: "h2"}},
+			Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue},
+			}},
+		},
+	}
+}
+
+func waiting(container, reason string) corev1.ContainerStatus {
+	return corev1.ContainerStatus{Name: container, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}}
+}
+
+func TestNotReady(t *testing.T) {
+	unready := func(s *Server) { s.Pod.Status.Conditions[1].Status = corev1.ConditionFalse }
+	cases := map[string]struct {
+		change func(*Server)
+		want   string
+	}{
+		"whole":                 {func(*Server) {}, ""},
+		"no StatefulSet":        {func(s *Server) { s.StatefulSet = nil }, "demo-1 does not exist yet"},
+		"template not taken up": {func(s *Server) { s.StatefulSet.Generation = 3 }, "the StatefulSet controller has not taken up the template of demo-1"},
+		"no Pod":                {func(s *Server) { s.Pod = nil }, "Pod demo-1-0 does not exist yet"},
+		"shutting down":         {func(s *Server) { s.Pod.DeletionTimestamp = &metav1.Time{} }, "Pod demo-1-0 is shutting down"},
+		"the template before":   {func(s *Server) { s.Pod.Labels = nil }, "Pod demo-1-0 has the template before the last"},
+		"not Ready":             {unready, "Pod demo-1-0 is not Ready"},
+		"no condition at all":   {func(s *Server) { s.Pod.Status.Conditions = nil }, "Pod demo-1-0 is not Ready"},
+		"no node": {func(s *Server) {
+			unready(s)
+			s.Pod.Status.Conditions[0] = corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable"}
+		}, "Pod demo-1-0 is not Ready: no node for it (Unschedulable)"},
+		"creating says nothing": {func(s *Server) {
+			unready(s)
+			s.Pod.Status.ContainerStatuses = []corev1.ContainerStatus{waiting("nats", "ContainerCreating")}
+		}, "Pod demo-1-0 is not Ready"},
+		"an image is missing": {func(s *Server) {
+			unready(s)
+			s.Pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "exporter"}, waiting("nats", "ErrImagePull")}
+		}, "Pod demo-1-0 is not Ready: container nats, ImagePullBackOff"},
+		"it crashes": {func(s *Server) {
+			unready(s)
+			s.Pod.Status.InitContainerStatuses = []corev1.ContainerStatus{waiting("init", "CrashLoopBackOff")}
+		}, "Pod demo-1-0 is not Ready: container init, CrashLoopBackOff"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			server := whole()
+			tc.change(&server)
+			if got := server.NotReady(); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestNeverStarted(t *testing.T) {
+	stuck := func(s *Server) {
+		s.Pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "exporter", RestartCount: 3}, waiting(Container, "ImagePullBackOff")}
+	}
+	cases := map[string]struct {
+		change func(*Server)
+		want   bool
+	}{
+		"the image is missing":         {stuck, true},
+		"no node":                      {func(s *Server) { s.Pod.Status.Conditions = nil }, true},
+		"scheduled, not yet looked at": {func(*Server) {}, false},
+		"no Pod":                       {func(s *Server) { stuck(s); s.Pod = nil }, false},
+		"shutting down":                {func(s *Server) { stuck(s); s.Pod.DeletionTimestamp = &metav1.Time{} }, false},
+		"the Pod runs":                 {func(s *Server) { stuck(s); s.Pod.Status.Phase = corev1.PodRunning }, false},
+		"it was restarted":             {func(s *Server) { stuck(s); s.Pod.Status.ContainerStatuses[1].RestartCount = 1 }, false},
+		"it ran and ended": {func(s *Server) {
+			stuck(s)
+			s.Pod.Status.ContainerStatuses[1].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
+		}, false},
+		"it runs": {func(s *Server) { stuck(s); s.Pod.Status.ContainerStatuses[1].State = corev1.ContainerState{} }, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			server := whole()
+			tc.change(&server)
+			if got := server.NeverStarted(); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

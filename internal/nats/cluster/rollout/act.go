@@ -1,0 +1,82 @@
+package rollout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/kit/apply"
+	"github.com/holdfast-dev/holdfast/internal/kit/outcome"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
+)
+
+// An Actor takes steps.
+type Actor struct {
+	// Applier writes.
+	Applier *apply.Applier
+	// Reread makes the World afresh: objects from the API server, a new observation of the servers.
+	Reread func(ctx context.Context) World
+}
+
+// retry is how soon a step is tried again after the facts moved under it.
+const retry = 500 * time.Millisecond
+
+// Act takes the step if the facts, read once more, still allow it. The journal must have been written before.
+func (a *Actor) Act(ctx context.Context, cluster *v1beta1.NatsCluster, out render.Output, step Step) outcome.Outcome {
+	world := a.Reread(ctx)
+	again := Decide(world, metav1.Time{})
+	if again.Step == nil || *again.Step != step {
+		return outcome.Retry(retry, fmt.Sprintf("the facts moved before %s of %s", step.Kind, step.Server))
+	}
+	servers, _ := world.Servers.Get() // known: a step was decided on them
+	var err error
+	switch step.Kind {
+	case Restart:
+		err = a.restart(ctx, cluster, out, servers.Get(step.Server))
+	case Remove:
+		err = a.remove(ctx, servers.Get(step.Server))
+	}
+	switch {
+	case apierrors.IsConflict(err):
+		return outcome.Retry(retry, fmt.Sprintf("%s was written by somebody else", step.Server))
+	case err != nil:
+		return outcome.Failed(fmt.Errorf("%s of %s: %w", step.Kind, step.Server, err))
+	}
+	return outcome.Continue()
+}
+
+// restart writes the configuration, then the template: the StatefulSet restarts the Pod when the template
+// changes, and the new Pod must find the new configuration.
+func (a *Actor) restart(ctx context.Context, cluster *v1beta1.NatsCluster, out render.Output, server facts.Server) error {
+	i := slices.IndexFunc(out.Servers, func(s render.Server) bool { return s.Name == server.Name })
+	if i < 0 {
+		return fmt.Errorf("%s is not rendered", server.Name)
+	}
+	if server.ConfigMap == nil {
+		if _, err := a.Applier.Apply(ctx, cluster, out.Servers[i].ConfigMap); err != nil {
+			return err
+		}
+	} else if err := a.Applier.ApplyAt(ctx, cluster, out.Servers[i].ConfigMap, at(server.ConfigMap)); err != nil {
+		return err
+	}
+	return a.Applier.ApplyAt(ctx, cluster, out.Servers[i].StatefulSet, at(server.StatefulSet))
+}
+
+// remove deletes the StatefulSet, and with it the Pod, and then the configuration.
+func (a *Actor) remove(ctx context.Context, server facts.Server) error {
+	if server.StatefulSet != nil {
+		return a.Applier.Delete(ctx, server.StatefulSet, at(server.StatefulSet))
+	}
+	return a.Applier.Delete(ctx, server.ConfigMap, at(server.ConfigMap))
+}
+
+func at(object client.Object) apply.Precondition {
+	return apply.Precondition{UID: object.GetUID(), ResourceVersion: object.GetResourceVersion()}
+}

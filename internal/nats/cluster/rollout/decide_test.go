@@ -1,0 +1,323 @@
+package rollout
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/kit/fact"
+	"github.com/holdfast-dev/holdfast/internal/kit/gates"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
+	"github.com/holdfast-dev/holdfast/internal/nats/settled"
+)
+
+const (
+	revisionOld = "aaaaaaaaaa"
+	revisionNew = "bbbbbbbbbb"
+)
+
+var (
+	earlier = metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	now     = metav1.NewTime(time.Date(2026, 1, 2, 3, 9, 5, 0, time.UTC))
+)
+
+// server makes a server that runs revision and is Ready at its template.
+func server(ordinal int, revision string, changes ...func(*facts.Server)) facts.Server {
+	name := "demo-" + string(rune('0'+ordinal))
+	s := facts.Server{
+		Name: name, Ordinal: ordinal, ConfigMap: &corev1.ConfigMap{},
+		StatefulSet: &appsv1.StatefulSet{Status: appsv1.StatefulSetStatus{UpdateRevision: "hash"}},
+		Pod: &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name + "-0", Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: "hash"}},
+			Status: corev1.PodStatus{
+				Phase:      corev1.PodRunning,
+				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}},
+			},
+		},
+	}
+	s.StatefulSet.Spec.Template.Annotations = map[string]string{v1beta1.AnnotationConfigRevision: revision}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+func down(s *facts.Server) { s.Pod.Status.Conditions = nil }
+
+func gone(s *facts.Server) { s.StatefulSet, s.Pod = nil, nil }
+
+func neverStarted(s *facts.Server) {
+	s.Pod.Status = corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{
+		{Name: facts.Container, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}},
+	}}
+}
+
+// world is three servers that have to be brought to revisionNew, whole and settled, led by demo-1.
+func world(changes ...func(*World)) World {
+	w := World{
+		Target: revisionNew, Planned: []string{"demo-0", "demo-1", "demo-2"},
+		Servers: fact.Known(facts.Servers{server(0, revisionOld), server(1, revisionOld), server(2, revisionOld)}),
+		Settled: settled.Verdict{Known: true, Settled: true, MetaLeader: "demo-1", Servers: map[string]settled.ServerFacts{
+			"demo-0": {ConfigRevision: revisionOld}, "demo-1": {ConfigRevision: revisionOld}, "demo-2": {ConfigRevision: revisionOld},
+		}},
+	}
+	for _, change := range changes {
+		change(&w)
+	}
+	return w
+}
+
+func with(servers ...facts.Server) func(*World) {
+	return func(w *World) {
+		w.Servers = fact.Known(facts.Servers(servers))
+		for _, s := range servers {
+			w.Settled.Servers[s.Name] = settled.ServerFacts{ConfigRevision: s.Revision()}
+		}
+	}
+}
+
+func journalled(j v1beta1.RolloutStatus) func(*World) { return func(w *World) { w.Journal = &j } }
+
+func unsettled(message string, silent []string, groups ...settled.Unsettled) func(*World) {
+	return func(w *World) {
+		w.Settled.Settled, w.Settled.Message, w.Settled.Silent, w.Settled.Groups = false, message, silent, groups
+	}
+}
+
+func TestDecide(t *testing.T) {
+	type want struct {
+		step, next *Step
+		gates      []gates.Gate
+		journal    *v1beta1.RolloutStatus
+	}
+	restart := func(name string) *Step { return &Step{Restart, name} }
+	cases := map[string]struct {
+		world World
+		want  want
+	}{
+		"nothing to do": {
+			world: world(with(server(0, revisionNew), server(1, revisionNew), server(2, revisionNew))),
+		},
+		"nothing to do, and unsettled: no rollout begins": {
+			world: world(with(server(0, revisionNew, down), server(1, revisionNew), server(2, revisionNew)), unsettled("m", nil)),
+		},
+		"the highest ordinal first, the meta leader last": {
+			world: world(),
+			want: want{step: restart("demo-2"), next: restart("demo-2"), journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
+			}},
+		},
+		"the meta leader alone is left": {
+			world: world(with(server(0, revisionNew), server(1, revisionOld), server(2, revisionNew)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-0"})),
+			want: want{step: restart("demo-1"), next: restart("demo-1"), journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-1", Updated: []string{"demo-0", "demo-2"},
+			}},
+		},
+		"the server under way is down": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, revisionNew, down)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-2"}),
+				unsettled("demo-2 does not answer", []string{"demo-2"})),
+			want: want{next: restart("demo-0"),
+				gates: []gates.Gate{{Name: "Settled", Why: "demo-2 does not answer"}, {Name: "Ready", Why: "Pod demo-2-0 is not Ready"}},
+				journal: &v1beta1.RolloutStatus{
+					TargetRevision: revisionNew, Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-0", "demo-1"},
+					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+				}},
+		},
+		"the age of a gate stays through its reasons": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, revisionNew, down)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-2", Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: earlier}})),
+			want: want{next: restart("demo-0"),
+				gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-2-0 is not Ready"}},
+				journal: &v1beta1.RolloutStatus{
+					TargetRevision: revisionNew, Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-0", "demo-1"},
+					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateReady, Since: earlier},
+				}},
+		},
+		"a new target drops the age of a gate": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld, down), server(2, revisionOld)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: "cccccccccc", Current: "demo-2", Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateReady, Since: earlier}})),
+			want: want{next: restart("demo-2"),
+				gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-1-0 is not Ready"}},
+				journal: &v1beta1.RolloutStatus{
+					TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
+					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateReady, Since: now},
+				}},
+		},
+		"another step drops the age of a gate": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, revisionNew, down)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-2", Gate: nil})),
+			want: want{next: restart("demo-0"),
+				gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-2-0 is not Ready"}},
+				journal: &v1beta1.RolloutStatus{
+					TargetRevision: revisionNew, Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-0", "demo-1"},
+					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateReady, Since: now},
+				}},
+		},
+		"Ready and settled, and it reports the old revision": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, revisionNew)), func(w *World) {
+				w.Settled.Servers["demo-2"] = settled.ServerFacts{ConfigRevision: revisionOld}
+			}, journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-2"})),
+			want: want{next: restart("demo-0"),
+				gates: []gates.Gate{{Name: "TargetRevision", Why: "demo-2 does not report revision " + revisionNew}},
+				journal: &v1beta1.RolloutStatus{
+					TargetRevision: revisionNew, Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-0", "demo-1"},
+					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateTargetRevision, Since: now},
+				}},
+		},
+		"nothing known of the servers' state": {
+			world: world(func(w *World) { w.Settled = settled.Verdict{Message: "nobody answers"} }),
+			want: want{next: restart("demo-2"), gates: []gates.Gate{{Name: "Settled", Why: "nobody answers"}}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Pending: []string{"demo-2", "demo-1", "demo-0"},
+				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+			}},
+		},
+		"nothing known of the objects": {
+			world: world(func(w *World) { w.Servers = fact.Unknown[facts.Servers]("no list") },
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionOld, Current: "demo-1"})),
+			want: want{gates: []gates.Gate{{Name: "Ready", Why: "no list"}}, journal: &v1beta1.RolloutStatus{TargetRevision: revisionOld, Current: "demo-1"}},
+		},
+		"the last server has to prove itself": {
+			world: world(with(server(0, revisionNew), server(1, revisionNew), server(2, revisionNew)), unsettled("behind", nil, settled.Unsettled{Servers: []string{"demo-1"}}),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-1"})),
+			want: want{gates: []gates.Gate{{Name: "Settled", Why: "behind"}}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-1", Updated: []string{"demo-0", "demo-1", "demo-2"},
+				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+			}},
+		},
+		"the last server has proved itself": {
+			world: world(with(server(0, revisionNew), server(1, revisionNew), server(2, revisionNew)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-1"})),
+		},
+		"a journalled server goes before the order": {
+			world: world(journalled(v1beta1.RolloutStatus{TargetRevision: revisionOld, Current: "demo-0"})),
+			want: want{step: restart("demo-0"), next: restart("demo-0"), journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-0", Pending: []string{"demo-2", "demo-1"},
+			}},
+		},
+		"a journalled server that is down gets a newer target while the others are whole": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, "cccccccccc", down)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: "cccccccccc", Current: "demo-2"}),
+				unsettled("m", []string{"demo-2"}, settled.Unsettled{Servers: []string{"demo-2"}})),
+			want: want{step: restart("demo-2"), next: restart("demo-2"), journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
+			}},
+		},
+		"a journalled server that is down waits while another is behind": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, "cccccccccc", down)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: "cccccccccc", Current: "demo-2"}),
+				unsettled("m", []string{"demo-2"}, settled.Unsettled{Servers: []string{"demo-2", "demo-0"}})),
+			want: want{next: restart("demo-2"), gates: []gates.Gate{{Name: "Settled", Why: "m"}}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
+				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+			}},
+		},
+		"a journalled server that is down waits while a group has no leader": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, "cccccccccc", down)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: "cccccccccc", Current: "demo-2"}),
+				unsettled("m", nil, settled.Unsettled{})),
+			want: want{next: restart("demo-2"), gates: []gates.Gate{{Name: "Settled", Why: "m"}}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
+				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+			}},
+		},
+		"a journalled server that is down waits while another is silent": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, "cccccccccc", down)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: "cccccccccc", Current: "demo-2"}),
+				unsettled("m", []string{"demo-0", "demo-2"})),
+			want: want{next: restart("demo-2"), gates: []gates.Gate{{Name: "Settled", Why: "m"}}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
+				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+			}},
+		},
+		"a server that is down by nobody's hand waits": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, revisionOld, down)), unsettled("m", []string{"demo-2"})),
+			want: want{next: restart("demo-2"),
+				gates: []gates.Gate{{Name: "Settled", Why: "m"}, {Name: "Ready", Why: "Pod demo-2-0 is not Ready"}},
+				journal: &v1beta1.RolloutStatus{
+					TargetRevision: revisionNew, Pending: []string{"demo-2", "demo-0", "demo-1"},
+					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+				}},
+		},
+		"a server that never started gets its template whatever the others do": {
+			world: world(with(server(0, revisionOld, neverStarted), server(1, revisionOld, neverStarted), server(2, revisionNew, neverStarted)),
+				unsettled("m", []string{"demo-0", "demo-1", "demo-2"})),
+			want: want{step: restart("demo-0"), next: restart("demo-0"), journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-0", Updated: []string{"demo-2"}, Pending: []string{"demo-1"},
+			}},
+		},
+		"a server that never started goes before the order": {
+			world: world(with(server(0, revisionOld, neverStarted), server(1, revisionOld), server(2, revisionOld)), unsettled("m", []string{"demo-0"})),
+			want: want{step: restart("demo-0"), next: restart("demo-0"), journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-0", Pending: []string{"demo-2", "demo-1"},
+			}},
+		},
+		"an edited template is put right": {
+			world: world(with(server(0, revisionNew), server(1, revisionNew), server(2, revisionNew)), func(w *World) { w.Differs = map[string]bool{"demo-0": true} }),
+			want: want{step: restart("demo-0"), next: restart("demo-0"), journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-0", Updated: []string{"demo-1", "demo-2"},
+			}},
+		},
+		"a new server first proves itself": {
+			world: world(with(server(0, revisionOld), server(1, revisionNew, down), server(2, revisionNew)), func(w *World) { w.Settled.MetaLeader = "demo-2" }),
+			want: want{next: restart("demo-0"), gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-1-0 is not Ready"}}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Updated: []string{"demo-1", "demo-2"}, Pending: []string{"demo-0"},
+				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateReady, Since: now},
+			}},
+		},
+		"a server that does not exist yet is not restarted, and blocks": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld))),
+			want: want{next: restart("demo-0"), gates: []gates.Gate{{Name: "Ready", Why: "demo-2 does not exist yet"}}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Pending: []string{"demo-0", "demo-1"},
+				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateReady, Since: now},
+			}},
+		},
+		"servers beyond the plan go first, whatever state they are in themselves": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, revisionOld), server(3, revisionOld, down)), unsettled("m", []string{"demo-3"})),
+			want: want{step: &Step{Remove, "demo-3"}, next: &Step{Remove, "demo-3"}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-3", Pending: []string{"demo-2", "demo-0", "demo-1"},
+			}},
+		},
+		"a removal waits for the others": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld, down), server(2, revisionOld), server(3, revisionOld))),
+			want: want{next: &Step{Remove, "demo-3"}, gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-1-0 is not Ready"}}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Pending: []string{"demo-3", "demo-2", "demo-0", "demo-1"},
+				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateReady, Since: now},
+			}},
+		},
+		"what is left of a removed server goes too": {
+			world: world(with(server(0, revisionNew), server(1, revisionNew), server(2, revisionNew), server(3, revisionOld, gone))),
+			want: want{step: &Step{Remove, "demo-3"}, next: &Step{Remove, "demo-3"}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-3", Updated: []string{"demo-0", "demo-1", "demo-2"},
+			}},
+		},
+		"a claim alone is not a server": {
+			world: world(with(server(0, revisionNew), server(1, revisionNew), server(2, revisionNew), facts.Server{Name: "demo-3", Claim: &corev1.PersistentVolumeClaim{}})),
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			plan := Decide(tc.world, now)
+			got := want{step: plan.Step, next: plan.Next, gates: plan.Gates, journal: plan.Journal}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{})); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestManyReasonsAreCounted(t *testing.T) {
+	w := world()
+	w.Planned = []string{"a", "b", "c", "d", "e"}
+	plan := Decide(w, now)
+	want := "a does not exist yet; b does not exist yet; c does not exist yet; and 2 more"
+	if len(plan.Gates) != 1 || plan.Gates[0].Why != want {
+		t.Errorf("gates %v, want one that says %q", plan.Gates, want)
+	}
+}

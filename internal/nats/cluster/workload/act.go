@@ -1,0 +1,54 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/kit/apply"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
+)
+
+// Act writes the shared objects where they differ and creates the planned servers. It goes on after an error,
+// so that its own names every object that belongs to somebody else, and not only the first.
+func Act(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsCluster, out render.Output, plan Plan) error {
+	var errs []error
+	put := func(desired client.Object) {
+		_, err := applier.Apply(ctx, cluster, desired)
+		errs = append(errs, err)
+	}
+	for _, desired := range out.Shared {
+		put(desired)
+	}
+	errs = append(errs, dropPolicy(ctx, applier, cluster, out))
+	for _, server := range out.Servers {
+		if slices.Contains(plan.Create, server.Name) {
+			// The configuration first: a Pod that finds none waits, one that finds an old one runs it.
+			put(server.ConfigMap)
+			put(server.StatefulSet)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// dropPolicy deletes the NetworkPolicy when none is rendered any more.
+func dropPolicy(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsCluster, out render.Output) error {
+	if slices.ContainsFunc(out.Shared, func(o client.Object) bool { _, is := o.(*networkingv1.NetworkPolicy); return is }) {
+		return nil
+	}
+	policy := &networkingv1.NetworkPolicy{}
+	err := applier.Client.Get(ctx, client.ObjectKeyFromObject(cluster), policy)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading NetworkPolicy %s: %w", cluster.Name, err)
+	}
+	if err != nil || !metav1.IsControlledBy(policy, cluster) {
+		return nil
+	}
+	return applier.Delete(ctx, policy, apply.Precondition{UID: policy.UID, ResourceVersion: policy.ResourceVersion})
+}

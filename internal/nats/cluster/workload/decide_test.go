@@ -1,0 +1,114 @@
+package workload
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/kit/fact"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
+)
+
+const (
+	configClustered  = `{"cluster":{},"jetstream":{}}`
+	configStandalone = `{"jetstream":{}}`
+	configNoStream   = `{"cluster":{}}`
+)
+
+func set(digest string) *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1beta1.AnnotationVolumeTemplateDigest: digest}}}
+}
+
+// rendered are n servers whose claim template has the digest d1.
+func rendered(n int) render.Output {
+	var out render.Output
+	for i := range n {
+		out.Servers = append(out.Servers, render.Server{Name: render.ServerName("demo", i), StatefulSet: set("d1")})
+	}
+	return out
+}
+
+func server(ordinal int, changes ...func(*facts.Server)) facts.Server {
+	s := facts.Server{
+		Name: render.ServerName("demo", ordinal), Ordinal: ordinal, StatefulSet: set("d1"),
+		ConfigMap: &corev1.ConfigMap{Data: map[string]string{render.ConfigKey: configClustered}},
+	}
+	for _, change := range changes {
+		change(&s)
+	}
+	return s
+}
+
+func config(text string) func(*facts.Server) {
+	return func(s *facts.Server) { s.ConfigMap.Data[render.ConfigKey] = text }
+}
+
+func claim(annotations map[string]string, deleted bool) func(*facts.Server) {
+	return func(s *facts.Server) {
+		s.Claim = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}
+		if deleted {
+			s.Claim.DeletionTimestamp = &metav1.Time{}
+		}
+	}
+}
+
+func bare(s *facts.Server) { s.StatefulSet, s.ConfigMap = nil, nil }
+
+var standalone = map[string]string{v1beta1.AnnotationStandalone: "true"}
+
+func TestDecide(t *testing.T) {
+	world := func(n int, jetstream bool, servers ...facts.Server) World {
+		return World{Rendered: rendered(n), JetStream: jetstream, Servers: fact.Known(facts.Servers(servers))}
+	}
+	hold := func(reason, message string) Plan { return Plan{Hold: &Hold{Reason: reason, Message: message}} }
+	const (
+		wayOut = "make a second NatsCluster of the wanted size and bring the data over with a stream mirror, or a stream backup and restore"
+		joins  = "spec.replicas is 3, and the store of demo-0 was written by a server that ran alone: as one of several it would delete its streams; set spec.replicas to 1, and " + wayOut
+	)
+	cases := map[string]struct {
+		world World
+		want  Plan
+	}{
+		"all to be created":                  {world(3, true), Plan{Create: []string{"demo-0", "demo-1", "demo-2"}}},
+		"nothing to do":                      {world(2, true, server(0), server(1)), Plan{}},
+		"one is missing, its claim is there": {world(2, true, server(0), server(1, bare, claim(nil, false))), Plan{Create: []string{"demo-1"}}},
+		"an old claim has to go first": {world(2, true, server(0), server(1, bare, claim(nil, true))),
+			Plan{Terminating: []string{"demo-1"}}},
+		"a claim that goes under a server that is there": {world(1, false, server(0, claim(nil, true))), Plan{}},
+		"a certificate is missing":                       {World{Rendered: rendered(3), CertificateMissing: true, Servers: fact.Known(facts.Servers{server(1, bare, claim(nil, true))})}, Plan{}},
+		"the servers are unknown":                        {World{Rendered: rendered(3), JetStream: true, Servers: fact.Unknown[facts.Servers]("no list")}, Plan{Unknown: "no list"}},
+
+		"one server to three, by its configuration": {world(3, true, server(0, config(configStandalone))), hold(v1beta1.ReasonUnsupportedSpec, joins)},
+		"one server to three, by its claim alone":   {world(3, true, server(0, bare, claim(standalone, false))), hold(v1beta1.ReasonUnsupportedSpec, joins)},
+		"the claim counts more than the configuration": {world(3, true, server(0, config(configStandalone), claim(nil, false))),
+			Plan{Create: []string{"demo-1", "demo-2"}}},
+		"three servers to one": {world(1, true, server(0), server(1), server(2)), hold(v1beta1.ReasonUnsupportedSpec,
+			"spec.replicas is 1, and the store of demo-0 was written by one of several servers: alone it cannot serve its streams; set spec.replicas back, and "+wayOut)},
+		"one server stays one":                    {world(1, true, server(0, config(configStandalone), claim(standalone, false))), Plan{}},
+		"one to three without JetStream":          {world(3, false, server(0, config(`{}`))), Plan{Create: []string{"demo-1", "demo-2"}}},
+		"a server that never had JetStream":       {world(1, true, server(0, config(configNoStream))), Plan{}},
+		"a configuration that does not parse":     {world(3, true, server(0, config(`{"jetstream":`))), Plan{Create: []string{"demo-1", "demo-2"}}},
+		"a standalone claim that nobody plans on": {world(2, true, server(0), server(1), server(7, bare, claim(standalone, false))), Plan{}},
+
+		"fewer servers with JetStream": {world(2, true, server(0), server(1), server(2)), hold(v1beta1.ReasonScaleDownBlocked,
+			"demo-2 cannot be removed: with JetStream its copies of streams have to be moved to other servers first, which needs system credentials; set spec.replicas to 3")},
+		"fewer servers without JetStream": {world(2, false, server(0), server(1), server(2)), Plan{}},
+
+		"another claim template": {world(2, true, server(0), server(1, func(s *facts.Server) { s.StatefulSet = set("d2") })), hold(v1beta1.ReasonReplacementBlocked,
+			"spec.jetstream.volumeClaimTemplate differs from what demo-1 was made with: other disks need their copies of streams moved off first, which needs system credentials; set the template back")},
+		"many servers are counted": {world(2, true, server(0), server(1), server(2), server(3), server(4), server(5), server(6), server(7)), hold(v1beta1.ReasonScaleDownBlocked,
+			"demo-2, demo-3, demo-4, demo-5, demo-6 and 1 more cannot be removed: with JetStream its copies of streams have to be moved to other servers first, which needs system credentials; set spec.replicas to 8")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, Decide(tc.world)); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

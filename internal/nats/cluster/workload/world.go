@@ -1,0 +1,57 @@
+package workload
+
+import (
+	"encoding/json"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/kit/fact"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
+)
+
+// World is what the decision rests on.
+type World struct {
+	// Rendered are the objects that the spec asks for.
+	Rendered render.Output
+	// JetStream is whether the spec turns JetStream on.
+	JetStream bool
+	// CertificateMissing holds every creation back: a server without its certificate would not start.
+	CertificateMissing bool
+	// Servers are the servers' objects.
+	Servers fact.Fact[facts.Servers]
+}
+
+// A store is what a server's JetStream directory was written by.
+type store int
+
+const (
+	storeNone store = iota
+	storeStandalone
+	storeClustered
+)
+
+// storeOf tells from the claim, which outlives everything else, or else from the configuration that the server
+// runs.
+func storeOf(server facts.Server) store {
+	if server.Claim != nil {
+		if server.Claim.Annotations[v1beta1.AnnotationStandalone] != "" {
+			return storeStandalone
+		}
+		return storeClustered
+	}
+	if server.ConfigMap == nil {
+		return storeNone
+	}
+	var config struct {
+		JetStream *json.RawMessage `json:"jetstream"`
+		Cluster   *json.RawMessage `json:"cluster"`
+	}
+	// A configuration that does not parse was not written by us and runs nothing.
+	if err := json.Unmarshal([]byte(server.ConfigMap.Data[render.ConfigKey]), &config); err != nil || config.JetStream == nil {
+		return storeNone
+	}
+	if config.Cluster == nil {
+		return storeStandalone
+	}
+	return storeClustered
+}
