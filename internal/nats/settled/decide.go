@@ -22,6 +22,8 @@ type Verdict struct {
 	Message string
 	// Silent names the servers that did not answer, in the order of the targets.
 	Silent []string
+	// Down names the servers that answer and on which JetStream is not up, in the order of the targets.
+	Down []string
 	// Groups holds every group that is not as it should be, worst first, then by kind and name.
 	Groups []Unsettled
 	// MetaLeader names the server that leads the meta group, empty when no target does.
@@ -67,24 +69,35 @@ func Judge(o Observation) Verdict {
 	v.Known = true
 	order := newRoster(o.Servers)
 	if !o.JetStream {
-		v.conclude(order, nil, "every server answers")
+		v.conclude(order, "every server answers")
 		return v
 	}
 	// A target alone, without a meta group, is a standalone server: there is no Raft that could be unsettled.
 	clustered := len(o.Servers) > 1 || answers[0].clustered()
-	var down []string
 	for _, answer := range answers {
 		if !answer.JetStreamUp || (clustered && !answer.clustered()) {
-			down = append(down, answer.name)
+			v.Down = append(v.Down, answer.name)
 		}
 	}
 	if !clustered {
-		v.conclude(order, down, "the server answers and its JetStream is up")
+		v.conclude(order, "the server answers and its JetStream is up")
 		return v
 	}
 	v.judgeGroups(order, answers)
-	v.conclude(order, down, "every Raft group has a leader and every member is current")
+	v.conclude(order, "every Raft group has a leader and every member is current")
 	return v
+}
+
+// SettledApart says whether all is well apart from one server: its silence, its JetStream and its own memberships are
+// forgiven. A group without a leader never is, nor an observation that failed. With an empty name it is Settled.
+func (v *Verdict) SettledApart(name string) bool {
+	other := func(server string) bool { return server != name }
+	if !v.Known || slices.ContainsFunc(v.Silent, other) || slices.ContainsFunc(v.Down, other) {
+		return false
+	}
+	return !slices.ContainsFunc(v.Groups, func(group Unsettled) bool {
+		return group.Reason == v1beta1.ReasonGroupsLeaderless || slices.ContainsFunc(group.Servers, other)
+	})
 }
 
 // answering is a server that is not silent.
@@ -99,7 +112,7 @@ func (a answering) clustered() bool {
 }
 
 // conclude fills in what the verdict comes to: the worst of what was found, or else the sentence for a settled cluster.
-func (v *Verdict) conclude(order roster, down []string, settled string) {
+func (v *Verdict) conclude(order roster, settled string) {
 	switch {
 	case len(v.Silent) == 1:
 		v.Reason, v.Message = v1beta1.ReasonServersSilent, v.Silent[0]+" does not answer"
@@ -107,9 +120,9 @@ func (v *Verdict) conclude(order roster, down []string, settled string) {
 		v.Reason, v.Message = v1beta1.ReasonServersSilent, listed(v.Silent)+" do not answer"
 	case len(v.Groups) > 0 && v.Groups[0].Reason == v1beta1.ReasonGroupsLeaderless:
 		v.Reason, v.Message = v1beta1.ReasonGroupsLeaderless, v.sentence(order)
-	case len(down) > 0:
+	case len(v.Down) > 0:
 		// To its groups, a server without JetStream is offline.
-		v.Reason, v.Message = v1beta1.ReasonMembersOffline, "JetStream is not up on "+listed(down)
+		v.Reason, v.Message = v1beta1.ReasonMembersOffline, "JetStream is not up on "+listed(v.Down)
 	case len(v.Groups) > 0:
 		v.Reason, v.Message = v.Groups[0].Reason, v.sentence(order)
 	default:
