@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +12,9 @@ import (
 
 const crdFolder = "config/crd"
 
-// crdsOfCharts says which API groups' CRDs a chart brings.
+// crdsOfCharts says which API groups' CRDs a chart brings, by the folder that it has them in.
 var crdsOfCharts = map[string][]string{
-	"charts/nats-cluster-controller": {"cluster.nats.mikluko.io"},
+	"charts/holdfast-nats/files/crds": {"cluster.nats.mikluko.io"},
 }
 
 // generateVerb writes what is made from the types: deep copies, CRDs, and the charts' copies of those.
@@ -43,19 +43,12 @@ func generateVerb(ctx context.Context, r *repo, args []string) error {
 }
 
 func (r *repo) copyCRDs() error {
-	for chart, groups := range crdsOfCharts {
-		if !exists(r.path(chart)) {
-			continue
-		}
-		target := r.path(chart, "crds")
-		if err := os.RemoveAll(target); err != nil {
-			return err
-		}
-		if err := os.MkdirAll(target, 0o755); err != nil {
-			return err
-		}
-		files, err := filepath.Glob(r.path(crdFolder, "*.yaml"))
-		if err != nil {
+	files, err := filepath.Glob(r.path(crdFolder, "*.yaml"))
+	if err != nil {
+		return err
+	}
+	for folder, groups := range crdsOfCharts {
+		if err := errors.Join(os.RemoveAll(r.path(folder)), os.MkdirAll(r.path(folder), 0o755)); err != nil {
 			return err
 		}
 		for _, file := range files {
@@ -67,8 +60,8 @@ func (r *repo) copyCRDs() error {
 			if err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(target, filepath.Base(file)), content, 0o644); err != nil {
-				return fmt.Errorf("copying a CRD into %s: %w", chart, err)
+			if err := os.WriteFile(r.path(folder, filepath.Base(file)), content, 0o644); err != nil {
+				return err
 			}
 		}
 	}

@@ -1,0 +1,127 @@
+package house
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var (
+	fenced = regexp.MustCompile("(?s)```.*?```")
+	quoted = regexp.MustCompile("`[^`\n]+`")
+)
+
+// code is what a page shows as code.
+func code(page string) string {
+	blocks := fenced.FindAllString(page, -1)
+	return strings.Join(append(blocks, quoted.FindAllString(fenced.ReplaceAllString(page, ""), -1)...), "\n")
+}
+
+// TestCommands wants every `make x` that a page shows to be a verb of the Makefile, and the Makefile to have
+// the verbs that people and scripts count on.
+func TestCommands(t *testing.T) {
+	var verbs []string
+	for _, found := range regexp.MustCompile(`(?m)^([a-z0-9]+):.* ## .+$`).FindAllStringSubmatch(read(t, "Makefile"), -1) {
+		verbs = append(verbs, found[1])
+	}
+	for _, verb := range strings.Fields("help demo up down test verify generate lint unit envtest e2e bench mutate images chart clean") {
+		if !slices.Contains(verbs, verb) {
+			t.Errorf("the Makefile has no verb %s with a line of help", verb)
+		}
+	}
+	shown := regexp.MustCompile(`\bmake ([a-z0-9]+)`)
+	for _, name := range files(t) {
+		if path.Ext(name) != ".md" {
+			continue
+		}
+		for _, found := range shown.FindAllStringSubmatch(code(read(t, name)), -1) {
+			if !slices.Contains(verbs, found[1]) {
+				t.Errorf("%s shows %q, which the Makefile does not have", name, found[0])
+			}
+		}
+	}
+}
+
+// TestLinks wants every relative link of a page to lead to a file or folder.
+func TestLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(#[^)]*)?\)`)
+	for _, name := range files(t) {
+		if path.Ext(name) != ".md" {
+			continue
+		}
+		for _, found := range link.FindAllStringSubmatch(read(t, name), -1) {
+			if target := path.Join(path.Dir(name), found[1]); !strings.Contains(found[1], "://") && !exists(target) {
+				t.Errorf("%s links to %s, which is not there", name, found[1])
+			}
+		}
+	}
+}
+
+// pages has the page of each kind, and the package with its constants.
+var pages = map[string]string{"docs/natscluster.md": "api/nats/cluster/v1beta1"}
+
+// TestReasons wants the part "Conditions" of a kind's page to name every condition, reason and gate of its API,
+// and no other.
+func TestReasons(t *testing.T) {
+	word := regexp.MustCompile("`([A-Z][A-Za-z]+)`")
+	for page, pkg := range pages {
+		if !exists(page) {
+			continue
+		}
+		_, part, found := strings.Cut(read(t, page), "\n## Conditions\n")
+		if !found {
+			t.Errorf("%s has no part \"## Conditions\"", page)
+		}
+		part, _, _ = strings.Cut(part, "\n## ")
+		named := map[string]bool{"True": true, "False": true, "Unknown": true}
+		for _, found := range word.FindAllStringSubmatch(part, -1) {
+			named[found[1]] = false
+		}
+		for name, value := range constants(t, pkg) {
+			if _, ok := named[value]; !ok {
+				t.Errorf("%s does not name %s (%s)", page, value, name)
+			}
+			named[value] = true
+		}
+		for value, known := range named {
+			if !known && !slices.Contains([]string{"True", "False", "Unknown"}, value) {
+				t.Errorf("%s names `%s`, which %s does not have", page, value, pkg)
+			}
+		}
+	}
+}
+
+// constants are the values of a package's constants for conditions, reasons and gates, by name.
+func constants(t *testing.T, pkg string) map[string]string {
+	t.Helper()
+	values := map[string]string{}
+	for _, name := range files(t) {
+		if path.Dir(name) != pkg || path.Ext(name) != ".go" {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, read(t, name), parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || !regexp.MustCompile(`^(Condition|Reason|Gate)[A-Z]`).MatchString(spec.Names[0].Name) || len(spec.Values) != 1 {
+				return true
+			}
+			if literal, ok := spec.Values[0].(*ast.BasicLit); ok && literal.Kind == token.STRING {
+				values[spec.Names[0].Name], err = strconv.Unquote(literal.Value)
+			}
+			return true
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return values
+}
