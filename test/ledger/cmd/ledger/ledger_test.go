@@ -1,0 +1,276 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/test/ledger"
+)
+
+var program string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "ledger")
+	if err != nil {
+		panic(err)
+	}
+	program = filepath.Join(dir, "ledger")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, "build the program:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// startLedger runs the program and waits until it is ready.
+func startLedger(t *testing.T, all servers, name string, args ...string) ledger.Client {
+	t.Helper()
+	address := fmt.Sprintf("127.0.0.1:%d", ports(t, 1)[0])
+	process := exec.CommandContext(t.Context(), program, append([]string{
+		"run", "--name", name, "--http", address, "--streams", "2", "--counters", "1", "--minimum", "20",
+	}, args...)...)
+	process.Env = append(os.Environ(), "NATS_URL="+all.url())
+	process.Stderr = t.Output()
+	process.Cancel = func() error { return process.Process.Signal(syscall.SIGTERM) }
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := process.Wait(); err != nil && process.ProcessState.ExitCode() != 0 {
+			t.Errorf("the ledger ended badly: %v", err)
+		}
+	})
+	client := ledger.Client{BaseURL: "http://" + address}
+	eventually(t, 20*time.Second, "ledger ready", client.Ready)
+	return client
+}
+
+// awaitAcknowledged waits until the open change, the last one, has at least n messages acknowledged in every stream.
+func awaitAcknowledged(t *testing.T, client ledger.Client, n uint64) ledger.Report {
+	t.Helper()
+	var report ledger.Report
+	eventually(t, 30*time.Second, "messages acknowledged", func(ctx context.Context) error {
+		var err error
+		if report, err = client.Report(ctx); err != nil {
+			return err
+		}
+		span := report.Whole
+		if len(report.Changes) > 0 {
+			span = report.Changes[len(report.Changes)-1]
+		}
+		for _, s := range span.Streams {
+			if s.Acknowledged < n {
+				return fmt.Errorf("%s: %d of %d", s.Stream, s.Acknowledged, n)
+			}
+		}
+		return nil
+	})
+	return report
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func finish(t *testing.T, client ledger.Client) ledger.Report {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	report, err := client.Finish(ctx)
+	must(t, err)
+	if !report.Finished {
+		t.Fatal("the report after the finish says that it is not finished")
+	}
+	return report
+}
+
+// expect compares what is wrong, and requires that each finding is explained.
+func expect(t *testing.T, report ledger.Report, reasons []string, findings ...ledger.Finding) {
+	t.Helper()
+	if diff := cmp.Diff(findings, report.Findings, cmpopts.IgnoreFields(ledger.Finding{}, "Detail")); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(reasons, report.Reasons); diff != "" {
+		t.Errorf("reasons (-want +got):\n%s", diff)
+	}
+	if report.OK != (len(reasons) == 0) {
+		t.Errorf("ok is %t", report.OK)
+	}
+}
+
+// The ledger is believed because of these: it reports nothing where nothing is wrong, and exactly what was done
+// behind its back where something is.
+func TestThreeServers(t *testing.T) {
+	all := startServers(t, 3, nil)
+	js := all.client(t)
+
+	t.Run("clean run", func(t *testing.T) { cleanRun(t, all) })
+	t.Run("a deleted message is lost", func(t *testing.T) {
+		client := startLedger(t, all, "deleted")
+		awaitAcknowledged(t, client, 10)
+		stream, err := js.Stream(t.Context(), "deleted-1")
+		must(t, err)
+		must(t, stream.DeleteMsg(t.Context(), 7))
+		expect(t, finish(t, client), []string{"1 lost"},
+			ledger.Finding{Kind: ledger.Lost, Stream: "deleted-1", Sequence: 7, ID: "deleted-1/7", Count: 1})
+	})
+	t.Run("a deleted stream is all lost", func(t *testing.T) {
+		client := startLedger(t, all, "vanished", "--streams", "1", "--bound", "3s")
+		awaitAcknowledged(t, client, 10)
+		must(t, js.DeleteStream(t.Context(), "vanished-0"))
+		report := finish(t, client)
+		if report.Acknowledged < 10 || report.Faults[ledger.Lost] != report.Acknowledged {
+			t.Errorf("%d acknowledged, faults %v", report.Acknowledged, report.Faults)
+		}
+	})
+	t.Run("copies are doubled, a stranger is foreign", func(t *testing.T) {
+		client := startLedger(t, all, "copied")
+		awaitAcknowledged(t, client, 10)
+		publish := func(body string, options ...jetstream.PublishOpt) uint64 {
+			ack, err := js.Publish(t.Context(), "ledger.copied.0", []byte(body), options...)
+			must(t, err)
+			return ack.Sequence
+		}
+		without, another, stranger := publish("copied-0/3"), publish("copied-0/4", jetstream.WithMsgID("x")), publish("hello")
+		if same := publish("copied-0/5", jetstream.WithMsgID("copied-0/5")); same != 5 {
+			t.Fatalf("the server did not recognise the message id: stored at %d", same)
+		}
+		expect(t, finish(t, client), []string{"2 doubled", "1 foreign"},
+			ledger.Finding{Kind: ledger.Doubled, Stream: "copied-0", Sequence: without, ID: "copied-0/3", Count: 1},
+			ledger.Finding{Kind: ledger.Doubled, Stream: "copied-0", Sequence: another, ID: "copied-0/4", Count: 1},
+			ledger.Finding{Kind: ledger.Foreign, Stream: "copied-0", Sequence: stranger, ID: "hello", Count: 1})
+	})
+	t.Run("a counter set back has lost increments", func(t *testing.T) {
+		client := startLedger(t, all, "setback")
+		awaitAcknowledged(t, client, 10)
+		setBack(t, js, "setback-counters", "counter-0", "a", 3)
+		expect(t, finish(t, client), []string{"3 lost"},
+			ledger.Finding{Kind: ledger.Lost, Stream: "setback-counters", ID: "counter-0/a", Count: 3})
+	})
+	t.Run("rolling restart under load", func(t *testing.T) { rollingRestart(t, all, js) })
+}
+
+func cleanRun(t *testing.T, all servers) {
+	journal := filepath.Join(t.TempDir(), "journal")
+	client := startLedger(t, all, "clean", "--journal", journal)
+	must(t, client.Mark(t.Context(), "long enough"))
+	if err := client.Mark(t.Context(), "second"); err == nil || !strings.Contains(err.Error(), "change long enough is still open") {
+		t.Errorf("a second mark: %v", err)
+	}
+	if running := awaitAcknowledged(t, client, 30); running.OK || running.Finished || !running.Changes[0].Open {
+		t.Errorf("running: ok %t, finished %t, change %+v", running.OK, running.Finished, running.Changes[0])
+	}
+	must(t, client.End(t.Context()))
+	if err := client.End(t.Context()); err == nil || !strings.Contains(err.Error(), "no change is open") {
+		t.Errorf("a second end: %v", err)
+	}
+	must(t, client.Mark(t.Context(), "blink"))
+	must(t, client.End(t.Context()))
+
+	report := finish(t, client)
+	blink := report.Changes[1].Acknowledged
+	expect(t, report, []string{fmt.Sprintf("change blink: %d messages acknowledged, at least 20 are needed to say anything", blink)})
+	if report.Changes[0].Acknowledged < 60 || report.Acknowledged < report.Changes[0].Acknowledged+blink || report.Increments < 20 {
+		t.Errorf("acknowledged %d, of these %d in the change; %d increments", report.Acknowledged, report.Changes[0].Acknowledged, report.Increments)
+	}
+	if gaps := report.Changes[0].Gaps; gaps.LongestMillis < gaps.P99Millis || gaps.P99Millis < 15 {
+		t.Errorf("gaps %+v cannot be: messages are sent every 20 ms", gaps)
+	}
+	again := finish(t, client)
+	if diff := cmp.Diff(report, again); diff != "" {
+		t.Errorf("asked again, the finish says something else:\n%s", diff)
+	}
+	lines, err := os.ReadFile(journal)
+	must(t, err)
+	if n := strings.Count(string(lines), "\n"); uint64(n) != report.Acknowledged || !strings.Contains(string(lines), "clean-0\t1\tclean-0/1\t") {
+		t.Errorf("the journal has %d lines for %d acknowledged messages", n, report.Acknowledged)
+	}
+
+	table, err := exec.CommandContext(t.Context(), program, "report", "--url", client.BaseURL).Output()
+	must(t, err)
+	if want := fmt.Sprintf("messages acknowledged   %d\n", report.Acknowledged); !strings.HasPrefix(string(table), want) {
+		t.Errorf("the table does not begin with %q:\n%s", want, table)
+	}
+
+	// A ledger that was restarted has forgotten what it was promised: it must not go on as if nothing had been.
+	out, err := exec.CommandContext(t.Context(), program, "run", "--url", all.url(), "--name", "clean", "--http", "127.0.0.1:0").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "stream clean-0 already holds messages") {
+		t.Errorf("a second ledger of the same name: %v\n%s", err, out)
+	}
+}
+
+// setBack takes n increments of one writer away.
+func setBack(t *testing.T, js jetstream.JetStream, bucket, counter, writer string, n uint64) {
+	t.Helper()
+	kv, err := js.KeyValue(t.Context(), bucket)
+	must(t, err)
+	eventually(t, 20*time.Second, "counter set back", func(ctx context.Context) error {
+		entry, err := kv.Get(ctx, counter)
+		if err != nil {
+			return err
+		}
+		var numbers map[string]uint64
+		if err := json.Unmarshal(entry.Value(), &numbers); err != nil {
+			return err
+		}
+		if numbers[writer] < n {
+			return fmt.Errorf("only %d so far", numbers[writer])
+		}
+		numbers[writer] -= n
+		value, err := json.Marshal(numbers)
+		if err != nil {
+			return err
+		}
+		_, err = kv.Update(ctx, counter, value, entry.Revision())
+		return err
+	})
+}
+
+// rollingRestart takes the servers down one after the other, the middle one without any warning.
+func rollingRestart(t *testing.T, all servers, js jetstream.JetStream) {
+	client := startLedger(t, all, "rolling")
+	all.awaitSettled(t, js)
+	for i, signal := range []syscall.Signal{syscall.SIGUSR2, syscall.SIGKILL, syscall.SIGUSR2} { // SIGUSR2 is lame duck
+		must(t, client.Mark(t.Context(), all[i].name))
+		all[i].end(t, signal)
+		all[i].start(t)
+		all.awaitSettled(t, js)
+		awaitAcknowledged(t, client, 20)
+		must(t, client.End(t.Context()))
+	}
+	report := finish(t, client)
+	expect(t, report, nil)
+	if len(report.Changes) != 3 {
+		t.Errorf("%d changes in the report", len(report.Changes))
+	}
+	var table strings.Builder
+	must(t, ledger.WriteTable(&table, report))
+	t.Log("\n" + table.String())
+}
+
+func TestStandaloneServerWithTLS(t *testing.T) {
+	certificate, key := selfSigned(t)
+	all := startServers(t, 1, map[string]any{"tls": map[string]any{"cert_file": certificate, "key_file": key}})
+	client := startLedger(t, all, "standalone", "--replicas", "1", "--tls-ca", certificate)
+	awaitAcknowledged(t, client, 20)
+	expect(t, finish(t, client), nil)
+}

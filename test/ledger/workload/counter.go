@@ -1,0 +1,184 @@
+package workload
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// writer raises its number in one counter. What a counter is, and why a lost reply can be resolved, is said in
+// package ledger under "Counters".
+type writer struct {
+	ledger  *Ledger
+	counter string
+	name    string
+	bucket  jetstream.KeyValue
+
+	mu         sync.Mutex
+	raisedAt   []time.Duration // of each success
+	revision   uint64          // highest revision known to hold a success
+	unresolved bool            // a write was sent and its fate is not known
+	errors     []time.Duration
+}
+
+func (l *Ledger) setUpBucket(ctx context.Context, js jetstream.JetStream) error {
+	bucket, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: l.bucket(), Storage: jetstream.FileStorage, Replicas: l.config.Replicas})
+	if errors.Is(err, jetstream.ErrBucketExists) {
+		return &takenError{what: "bucket " + l.bucket()}
+	}
+	if err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	status, err := bucket.Status(ctx)
+	if err != nil {
+		return fmt.Errorf("look at it: %w", err)
+	}
+	if status.Values() != 0 {
+		return &takenError{what: "bucket " + l.bucket()}
+	}
+	for _, w := range l.writers {
+		w.bucket = bucket
+	}
+	return nil
+}
+
+// count raises the counter until stop, resolves the write it is at, and ends with ctx at the latest.
+func (w *writer) count(ctx context.Context, stop <-chan struct{}) {
+	tick := time.NewTicker(w.ledger.config.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		numbers, revision, err := w.read(ctx)
+		if err != nil {
+			w.failed(err)
+			pause(ctx, afterFailure)
+			continue
+		}
+		w.raise(ctx, numbers, revision)
+	}
+}
+
+// raise writes numbers+1 over exactly this revision, until it is known whether that write took place.
+func (w *writer) raise(ctx context.Context, numbers map[string]uint64, revision uint64) {
+	wanted := maps.Clone(numbers)
+	wanted[w.name]++
+	value, err := json.Marshal(wanted)
+	if err != nil {
+		panic(err) // a map of numbers
+	}
+	for doubtful := false; ; {
+		w.setUnresolved(true)
+		attempt, cancel := context.WithTimeout(ctx, ackTimeout)
+		at, err := w.bucket.Update(attempt, w.counter, value, revision)
+		cancel()
+		if err == nil {
+			w.raised(at)
+			return
+		}
+		refused := errors.Is(err, jetstream.ErrKeyRevisionMismatch)
+		if refused && !doubtful {
+			w.setUnresolved(false) // refused at the first attempt: the other writer was faster
+			return
+		}
+		if !refused {
+			doubtful = true
+			w.failed(err)
+		}
+		now, at, err := w.readUntil(ctx)
+		switch {
+		case err != nil:
+			return // still unresolved
+		case at <= revision: // nothing moved, or a replica that lags answered: the same write again
+			pause(ctx, afterFailure)
+		case now[w.name] == wanted[w.name]:
+			w.raised(at)
+			return
+		default:
+			w.setUnresolved(false)
+			return
+		}
+	}
+}
+
+// read returns the numbers and the revision; a counter that is not there has revision 0.
+func (w *writer) read(ctx context.Context) (map[string]uint64, uint64, error) {
+	attempt, cancel := context.WithTimeout(ctx, ackTimeout)
+	defer cancel()
+	entry, err := w.bucket.Get(attempt, w.counter)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return map[string]uint64{}, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("read %s: %w", w.counter, err)
+	}
+	numbers := map[string]uint64{}
+	if err := json.Unmarshal(entry.Value(), &numbers); err != nil {
+		return nil, 0, fmt.Errorf("read %s: %w", w.counter, err)
+	}
+	return numbers, entry.Revision(), nil
+}
+
+// readUntil reads until an answer comes or ctx ends.
+func (w *writer) readUntil(ctx context.Context) (map[string]uint64, uint64, error) {
+	for {
+		numbers, revision, err := w.read(ctx)
+		if err == nil || ctx.Err() != nil {
+			return numbers, revision, err
+		}
+		w.failed(err)
+		pause(ctx, afterFailure)
+	}
+}
+
+// final reads the writer's number at the end. An answer older than a known success may be a replica that lags,
+// so it asks again; when ctx ends, the newest answer counts.
+func (w *writer) final(ctx context.Context) (uint64, error) {
+	w.mu.Lock()
+	known := w.revision
+	w.mu.Unlock()
+	for {
+		numbers, revision, err := w.readUntil(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if revision >= known {
+			return numbers[w.name], nil
+		}
+		pause(ctx, afterFailure)
+		if ctx.Err() != nil {
+			return numbers[w.name], nil
+		}
+	}
+}
+
+func (w *writer) raised(revision uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.raisedAt = append(w.raisedAt, w.ledger.now())
+	w.revision, w.unresolved = max(w.revision, revision), false
+}
+
+func (w *writer) setUnresolved(to bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unresolved = to
+}
+
+func (w *writer) failed(err error) {
+	w.mu.Lock()
+	w.errors = append(w.errors, w.ledger.now())
+	w.mu.Unlock()
+	w.ledger.log.Debug("counter", "counter", w.counter, "writer", w.name, "error", err)
+}
