@@ -14,6 +14,8 @@ const (
 	AnnotationVolumeTemplateDigest = "cluster.nats.mikluko.io/volume-template-digest"
 	// AnnotationRestartReason carries why the configuration waits for a restart.
 	AnnotationRestartReason = "cluster.nats.mikluko.io/restart-reason"
+	// AnnotationRouteCertificate carries, on a Pod, a digest of the route certificate that it was started with.
+	AnnotationRouteCertificate = "cluster.nats.mikluko.io/route-certificate"
 	// AnnotationStandalone marks the claim of a server that was created to run alone. A server that finds
 	// itself one of several deletes the streams of such a store, so the controller never lets it start.
 	AnnotationStandalone = "cluster.nats.mikluko.io/standalone"

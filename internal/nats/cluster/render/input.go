@@ -1,0 +1,77 @@
+package render
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+)
+
+// Input is everything that the objects depend on.
+type Input struct {
+	// Cluster is the NatsCluster; only its name, namespace and spec are looked at.
+	Cluster *v1beta1.NatsCluster
+	// ControllerNamespace is where the cluster controller runs; empty outside a Pod, and then the NetworkPolicy
+	// admits the monitoring port from nowhere.
+	ControllerNamespace string
+	// Exporter is the exporter's image where spec.exporter.image says nothing.
+	Exporter ExporterDefaults
+	// ClientTLS is the certificate of spec.tls; nil without that, and while the certificate is waited for. In the
+	// latter case the objects are rendered with the Secret's name, and must not be written: their revision
+	// does not know the certificate.
+	ClientTLS *Certificate
+	// RoutesTLS is the certificate of the route listener, as ClientTLS. It is not looked at with one server.
+	RoutesTLS *Certificate
+}
+
+// ExporterDefaults is the exporter's image as the installation names it. Digest may be empty.
+type ExporterDefaults struct{ Repository, Tag, Digest string }
+
+// Certificate is a Secret of type kubernetes.io/tls that is ready to be mounted.
+type Certificate struct {
+	// SecretName is the Secret's name, in the NatsCluster's namespace.
+	SecretName string
+	// Digest identifies what the servers read of the Secret.
+	Digest string
+	// CA says that the Secret has ca.crt.
+	CA bool
+}
+
+// Output is what was rendered. The objects carry no owner reference: whoever writes them sets it.
+type Output struct {
+	// Revision names everything that a restart brings to the servers: 10 hexadecimal digits.
+	Revision string
+	// Shared are the Services, the PodDisruptionBudget and, unless spec.monitor.networkPolicy is false, the
+	// NetworkPolicy.
+	Shared []client.Object
+	// Servers has one entry per planned server, lowest ordinal first.
+	Servers []Server
+	// Limits are JetStream's limits per server as rendered; one that is left to nats-server is nil.
+	Limits v1beta1.JetStreamEffectiveLimits
+	// Endpoints are the addresses of the NATS cluster.
+	Endpoints v1beta1.Endpoints
+}
+
+// Server is what one server runs from.
+type Server struct {
+	// Name is the server's name, which is also its StatefulSet's.
+	Name string
+	// Config is nats.conf, as JSON.
+	Config []byte
+	// ConfigMap carries Config under ConfigKey.
+	ConfigMap *corev1.ConfigMap
+	// StatefulSet runs the server's one Pod.
+	StatefulSet *appsv1.StatefulSet
+}
+
+// UnsupportedError says that a spec cannot be carried out as it stands.
+type UnsupportedError struct {
+	// Path is the field that is in the way, from the object's root.
+	Path string
+	// Message says what is wrong with it and what to do.
+	Message string
+}
+
+// Error is the path and the message.
+func (e *UnsupportedError) Error() string { return e.Path + ": " + e.Message }
