@@ -22,7 +22,7 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Doing",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Progressing")].message`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 40",message="the name is at most 40 characters: server, Pod and claim names are built from it and a DNS label ends at 63"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name has no dots: it becomes a Service's name and part of every server's host name"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z][-a-z0-9]*$')",message="the name begins with a letter and has no dots: it becomes a Service's name and part of every server's host name"
 type NatsCluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object metadata; its name is also the NATS cluster's name.
@@ -48,6 +48,7 @@ type NatsClusterList struct {
 
 // NatsClusterSpec is the wanted state of a NATS cluster.
 //
+// +kubebuilder:validation:XValidation:rule="has(self.jetstream) || !has(oldSelf.jetstream)",fieldPath=".jetstream",reason=FieldValueForbidden,message="jetstream cannot be turned off: the servers would forget their streams; make a second NatsCluster without it and move the clients over"
 // +kubebuilder:validation:XValidation:rule="!has(self.jetstream) || !has(oldSelf.jetstream) || (self.replicas == 1) == (oldSelf.replicas == 1)",fieldPath=".replicas",reason=FieldValueForbidden,message="with jetstream, replicas cannot go from 1 to more or from more to 1: the servers would delete their streams; make a second NatsCluster of the wanted size and bring the data over with a stream mirror, or a stream backup and restore"
 type NatsClusterSpec struct {
 	// version is the nats-server version to run, a semantic version of at least 2.15.0; it is also the image's
@@ -56,7 +57,7 @@ type NatsClusterSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=5
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="isSemver(self) && !semver(self).isLessThan(semver('2.15.0'))",message="version must be a semantic version of at least 2.15.0, for example 2.15.3"
+	// +kubebuilder:validation:XValidation:rule="isSemver(self) && !semver(self).isLessThan(semver('2.15.0')) && !self.contains('+')",message="version must be a semantic version of at least 2.15.0 without build metadata, for example 2.15.3"
 	// +kubebuilder:validation:XValidation:rule="!isSemver(self) || !isSemver(oldSelf) || (semver(self).major() == semver(oldSelf).major() && semver(self).minor() - semver(oldSelf).minor() <= 1 && semver(oldSelf).minor() - semver(self).minor() <= 1)",message="version may move by one minor version at a time, up or down, and not to another major version: go through the versions between"
 	Version string `json:"version,omitempty"`
 
@@ -82,10 +83,12 @@ type NatsClusterSpec struct {
 	JetStream *JetStream `json:"jetstream,omitempty"`
 
 	// serverTags are tags that every server carries, written as key:value; streams are placed by them. At most
-	// 32. A change restarts the servers one at a time.
+	// 15. A change restarts the servers one at a time.
 	// +optional
-	// +kubebuilder:validation:MaxProperties=32
-	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) > 0 && size(k) <= 63 && size(self[k]) <= 63 && k.matches('^[A-Za-z0-9_.-]+$') && self[k].matches('^[A-Za-z0-9_.-]*$'))",message="keys and values of serverTags are at most 63 of the characters A-Z a-z 0-9 _ . -, and a key has at least one"
+	// +kubebuilder:validation:MaxProperties=15
+	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) >= 1 && size(k) <= 63 && size(self[k]) <= 63)",message="keys and values of serverTags have at most 63 characters, and a key has at least one"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !k.matches(r'[^\\w.-]'))",message="keys of serverTags are made of the characters A-Z a-z 0-9 _ . -"
+	// +kubebuilder:validation:XValidation:rule="self.all(k, !self[k].matches(r'[^\\w.-]'))",message="values of serverTags are made of the characters A-Z a-z 0-9 _ . -"
 	ServerTags map[string]string `json:"serverTags,omitempty"`
 
 	// podTemplate is merged over the Pods that the controller renders. A change restarts the servers one at a
@@ -119,7 +122,7 @@ type ServerImage struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._:/-]+[a-z0-9]+)*$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]+([.-][a-z0-9]+)*(:[0-9]+)?/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`
 	Repository string `json:"repository,omitempty"`
 	// digest pins the image's content, as sha256: and 64 hexadecimal digits. It must be a digest of the image
 	// of version: nothing else is checked.
@@ -148,10 +151,12 @@ type JetStreamLimits struct {
 	// maxMemoryStore bounds what memory streams take, in bytes; 75 % of resources.limits.memory when unset, and
 	// nats-server's own default when that is unset too.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : !quantity(self).isLessThan(quantity('0'))",message="a limit is 0 or more"
 	MaxMemoryStore *resource.Quantity `json:"maxMemoryStore,omitempty"`
 	// maxFileStore bounds what file streams take, in bytes; 95 % of the claim's storage request when unset, and
 	// nats-server's own default without a claim.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : !quantity(self).isLessThan(quantity('0'))",message="a limit is 0 or more"
 	MaxFileStore *resource.Quantity `json:"maxFileStore,omitempty"`
 }
 
@@ -231,7 +236,7 @@ type ExporterImage struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]+([._:/-]+[a-z0-9]+)*$`
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]+([.-][a-z0-9]+)*(:[0-9]+)?/)?[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*(/[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*)*$`
 	Repository string `json:"repository,omitempty"`
 	// tag is the image's tag.
 	// +optional

@@ -1,0 +1,139 @@
+// Package env gives tests a real kube-apiserver and etcd with the repository's CRDs, one of each per test
+// process. The programs come from the folder in KUBEBUILDER_ASSETS; without it a test fails and says how to
+// get them.
+//
+// Nothing but the API server runs: no scheduler, no kubelet, no controller, no garbage collector. Admission
+// is the API server's own default, ServiceAccount and PodSecurity included.
+package env
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	natscluster "github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+)
+
+const assetsVariable = "KUBEBUILDER_ASSETS"
+
+// Env is the process's API server.
+type Env struct {
+	// Config reaches the API server as cluster administrator, without a client-side rate limit that matters.
+	Config *rest.Config
+	// Client reads and writes there, uncached.
+	Client client.Client
+	// Scheme knows the built-in kinds and the repository's own.
+	Scheme *runtime.Scheme
+
+	plane *envtest.Environment
+}
+
+var (
+	once       sync.Once
+	shared     *Env
+	sharedErr  error
+	stoppable  bool // Main is there to stop what Start starts
+	wrapperDir string
+)
+
+// Main runs the package's tests and then ends what Start has started. A package that uses Start has it as its
+// TestMain.
+func Main(m *testing.M) {
+	stoppable = true
+	code := m.Run()
+	if shared != nil {
+		if err := errors.Join(shared.plane.Stop(), os.RemoveAll(wrapperDir)); err != nil {
+			fmt.Fprintln(os.Stderr, "ending the API server:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// Start gives the process's API server, which the first call starts.
+func Start(t testing.TB) *Env {
+	t.Helper()
+	if !stoppable {
+		t.Fatal("nothing would end the API server: let the package's TestMain call env.Main")
+	}
+	once.Do(func() { shared, sharedErr = start() })
+	if sharedErr != nil {
+		t.Fatal(sharedErr)
+	}
+	return shared
+}
+
+func start() (*Env, error) {
+	assets := os.Getenv(assetsVariable)
+	if assets == "" {
+		return nil, errors.New(assetsVariable + " is not set: it names a folder with kube-apiserver and etcd; run the tests " +
+			"through make, or link there what these two folders hold: go -C tools/toolbox run ./cmd/toolbox kubernetes etcd")
+	}
+	root, err := repository()
+	if err != nil {
+		return nil, err
+	}
+	e := &Env{Scheme: runtime.NewScheme(), plane: &envtest.Environment{
+		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd")},
+		ErrorIfCRDPathMissing: true,
+	}}
+	e.plane.ControlPlane.Etcd = &envtest.Etcd{}
+	api := e.plane.ControlPlane.GetAPIServer()
+	if wrapperDir, err = os.MkdirTemp("", "holdfast-assets-"); err != nil {
+		return nil, err
+	}
+	for name, path := range map[string]*string{"kube-apiserver": &api.Path, "etcd": &e.plane.ControlPlane.Etcd.Path} {
+		if *path, err = mortal(assets, name); err != nil {
+			return nil, err
+		}
+	}
+	// envtest turns the ServiceAccount plugin off; a real cluster has it on.
+	api.Configure().Disable("disable-admission-plugins")
+	if err := errors.Join(clientgoscheme.AddToScheme(e.Scheme), natscluster.AddToScheme(e.Scheme)); err != nil {
+		return nil, err
+	}
+	if e.Config, err = e.plane.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("starting the API server: %w", err), e.plane.Stop())
+	}
+	e.Client, err = client.New(e.Config, client.Options{Scheme: e.Scheme})
+	return e, err
+}
+
+// mortal wraps a program so that it ends with this process however that ends: a test that runs into its time
+// limit dies without a word to the API server.
+func mortal(assets, name string) (string, error) {
+	program, err := filepath.Abs(filepath.Join(assets, name))
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(program); err != nil {
+		return "", fmt.Errorf("%s names a folder without %s: %w", assetsVariable, name, err)
+	}
+	run := "exec"
+	if setpriv, err := exec.LookPath("setpriv"); err == nil {
+		run += " " + setpriv + " --pdeathsig KILL"
+	}
+	wrapper := filepath.Join(wrapperDir, name)
+	return wrapper, os.WriteFile(wrapper, []byte("#!/bin/sh\n"+run+" '"+program+"' \"$@\"\n"), 0o755)
+}
+
+// repository is the folder that holds the tested module.
+func repository() (string, error) {
+	dir, err := os.Getwd()
+	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "config", "crd")); err == nil {
+			return dir, nil
+		}
+	}
+	return "", errors.Join(errors.New("no folder above this one holds config/crd"), err)
+}

@@ -1,0 +1,115 @@
+package env
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// Namespace makes a namespace of the test's own, with the default ServiceAccount that a cluster's controllers
+// would put there. It enforces the restricted Pod security profile.
+func (e *Env) Namespace(t testing.TB) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "t-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}
+	if err := e.Client.Create(t.Context(), ns); err != nil {
+		t.Fatal("creating a namespace:", err)
+	}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "default"}}
+	if err := e.Client.Create(t.Context(), account); err != nil {
+		t.Fatal("creating the namespace's ServiceAccount:", err)
+	}
+	return ns.Name
+}
+
+var users atomic.Int64
+
+// UserWithRole is the way in of a new user who has exactly what the given Roles and ClusterRoles allow. Copies
+// of them are created for that user; a Role is bound in its own namespace, a ClusterRole everywhere.
+func (e *Env) UserWithRole(t testing.TB, roles ...client.Object) *rest.Config {
+	t.Helper()
+	user := fmt.Sprintf("user-%d", users.Add(1))
+	subject := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
+	for i, role := range roles {
+		gvk, err := e.Client.GroupVersionKindFor(role)
+		if err != nil {
+			t.Fatal("a role is needed:", err)
+		}
+		own := role.DeepCopyObject().(client.Object)
+		own.SetName(fmt.Sprintf("%s-%d", user, i))
+		meta := metav1.ObjectMeta{Namespace: own.GetNamespace(), Name: own.GetName()}
+		ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: gvk.Kind, Name: own.GetName()}
+		var binding client.Object = &rbacv1.ClusterRoleBinding{ObjectMeta: meta, Subjects: subject, RoleRef: ref}
+		if gvk.Kind == "Role" {
+			binding = &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subject, RoleRef: ref}
+		}
+		for _, object := range []client.Object{own, binding} {
+			if err := e.Client.Create(t.Context(), object); err != nil {
+				t.Fatalf("giving %s the %s %s: %v", user, gvk.Kind, role.GetName(), err)
+			}
+		}
+	}
+	added, err := e.plane.AddUser(envtest.User{Name: user}, &rest.Config{QPS: e.Config.QPS, Burst: e.Config.Burst})
+	if err != nil {
+		t.Fatal("making a user:", err)
+	}
+	return added.Config()
+}
+
+// Samples are the objects of each file in config/samples, by the file's name.
+func Samples(t testing.TB) map[string][]*unstructured.Unstructured {
+	t.Helper()
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(root, "config", "samples", "*.yaml"))
+	if err != nil || len(paths) == 0 {
+		t.Fatal("config/samples has no manifests", err)
+	}
+	samples := map[string][]*unstructured.Unstructured{}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		samples[filepath.Base(path)] = Decode(t, content)
+	}
+	return samples
+}
+
+// Decode reads a YAML stream of Kubernetes objects.
+func Decode(t testing.TB, manifests []byte) []*unstructured.Unstructured {
+	t.Helper()
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return objects
+		}
+		if err != nil {
+			t.Fatalf("not a Kubernetes object: %v in\n%s", err, strings.TrimSpace(string(manifests)))
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}
