@@ -3,6 +3,7 @@ package ledger
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 )
@@ -24,7 +25,7 @@ func WriteTable(w io.Writer, r Report) error {
 	fmt.Fprintf(t, "redelivered (no fault)\t%s\n\n", known(r.Redelivered))
 
 	fmt.Fprint(t, "CHANGE\tSECONDS\tACKNOWLEDGED\tLONGEST GAP\tP99 GAP\tRETRIES\tERRORS\n")
-	for _, c := range append(r.Changes[:len(r.Changes):len(r.Changes)], r.Whole) {
+	for _, c := range append(slices.Clip(r.Changes), r.Whole) {
 		name := c.Name
 		if c.Open {
 			name += " (open)"

@@ -148,19 +148,14 @@ func (w *writer) final(ctx context.Context) (uint64, error) {
 	w.mu.Lock()
 	known := w.revision
 	w.mu.Unlock()
-	for {
-		numbers, revision, err := w.readUntil(ctx)
-		if err != nil {
-			return 0, err
-		}
-		if revision >= known {
-			return numbers[w.name], nil
-		}
+	numbers, revision, err := w.readUntil(ctx)
+	for err == nil && revision < known && ctx.Err() == nil {
 		pause(ctx, afterFailure)
-		if ctx.Err() != nil {
-			return numbers[w.name], nil
+		if newer, at, err := w.read(ctx); err == nil {
+			numbers, revision = newer, at
 		}
 	}
+	return numbers[w.name], err
 }
 
 func (w *writer) raised(revision uint64) {

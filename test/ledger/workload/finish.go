@@ -12,8 +12,12 @@ import (
 	"github.com/holdfast-dev/holdfast/test/ledger"
 )
 
-// readers is how many sequences of one stream are asked for at the same time when it is re-read.
-const readers = 16
+const (
+	// readers is how many sequences of one stream are asked for at the same time when it is re-read.
+	readers = 16
+	// believeAfter is how long a stream must be said to be gone, or short, before that counts.
+	believeAfter = 5 * time.Second
+)
 
 var errNotBegun = errors.New("the ledger has not begun yet: wait for GET /ready")
 
@@ -178,34 +182,9 @@ func (l *lane) reread(ctx context.Context) ([]ledger.Message, error) {
 	if state.LastSeq == 0 || state.Msgs == 0 {
 		return nil, nil
 	}
-	found := make([]string, state.LastSeq+1-state.FirstSeq) // by sequence from the first; empty where there is none
-	next := make(chan uint64)
-	failed := make(chan error, readers)
-	var all sync.WaitGroup
-	for range readers {
-		all.Go(func() {
-			for sequence := range next {
-				id, err := get(ctx, stream, sequence)
-				if err != nil {
-					failed <- fmt.Errorf("sequence %d of %d: %w", sequence, state.LastSeq, err)
-					for range next {
-						// let the sender end
-					}
-					return
-				}
-				found[sequence-state.FirstSeq] = id
-			}
-		})
-	}
-	for sequence := state.FirstSeq; sequence <= state.LastSeq; sequence++ {
-		next <- sequence
-	}
-	close(next)
-	all.Wait()
-	select {
-	case err := <-failed:
+	found, err := getAll(ctx, stream, state.FirstSeq, state.LastSeq)
+	if err != nil {
 		return nil, err
-	default:
 	}
 	stored := make([]ledger.Message, 0, len(found))
 	for i, id := range found {
@@ -216,18 +195,53 @@ func (l *lane) reread(ctx context.Context) ([]ledger.Message, error) {
 	return stored, nil
 }
 
-// find looks the stream up. "Not found" is believed when it is still so at the end of a while: a cluster that is
-// just coming back may say so too early.
+// getAll returns the ids from one sequence to another; empty where there is none.
+func getAll(ctx context.Context, stream jetstream.Stream, first, last uint64) ([]string, error) {
+	found := make([]string, last-first+1)
+	next := make(chan uint64)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for range readers {
+		all.Go(func() {
+			for sequence := range next {
+				id, err := get(ctx, stream, sequence)
+				if err != nil {
+					// Ends the other readers too: each then drains its sequences without asking.
+					cancel(fmt.Errorf("sequence %d of %d: %w", sequence, last, err))
+				}
+				found[sequence-first] = id
+			}
+		})
+	}
+	for sequence := first; sequence <= last; sequence++ {
+		next <- sequence
+	}
+	close(next)
+	all.Wait()
+	return found, context.Cause(ctx)
+}
+
+// find looks the stream up. "Not found", or an end before the last acknowledged sequence, is believed when it is
+// said for a while: a cluster that is just coming back may say so too early.
 func (l *lane) find(ctx context.Context) (jetstream.Stream, error) {
-	believe := time.Now().Add(10 * time.Second)
+	l.mu.Lock()
+	var promised uint64
+	if len(l.acked) > 0 {
+		promised = l.acked[len(l.acked)-1].Sequence
+	}
+	l.mu.Unlock()
+	believe, cancel := context.WithTimeout(ctx, believeAfter)
+	defer cancel()
 	for {
 		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
 		stream, err := l.js.Stream(attempt, l.name)
 		cancel()
-		if err == nil {
+		switch {
+		case err == nil && (stream.CachedInfo().State.LastSeq >= promised || believe.Err() != nil):
 			return stream, nil
-		}
-		if ctx.Err() != nil || (errors.Is(err, jetstream.ErrStreamNotFound) && time.Now().After(believe)) {
+		case err == nil:
+		case ctx.Err() != nil, errors.Is(err, jetstream.ErrStreamNotFound) && believe.Err() != nil:
 			return nil, fmt.Errorf("look it up: %w", err)
 		}
 		pause(ctx, afterFailure)

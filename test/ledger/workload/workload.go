@@ -101,14 +101,14 @@ func New(config Config, log *slog.Logger) (*Ledger, error) {
 }
 
 // Run makes the streams, publishes, consumes and counts until ctx ends. It waits as long as the cluster is not
-// there; it returns an error when the streams cannot be this run's.
+// there; it returns an error when the streams cannot be this run's, or when ctx ended before they were made.
 func (l *Ledger) Run(ctx context.Context) error {
 	defer func() {
 		for _, c := range l.connect {
 			c.Close()
 		}
 	}()
-	if err := l.setUp(ctx); err != nil || ctx.Err() != nil {
+	if err := l.setUp(ctx); err != nil {
 		return err
 	}
 	hurried, hurry := context.WithCancel(ctx)
@@ -180,20 +180,17 @@ func (e *takenError) Error() string {
 
 // until repeats one step of the set-up until it is done, refused for good, or ctx ends.
 func (l *Ledger) until(ctx context.Context, js jetstream.JetStream, what string, step func(context.Context) error) error {
-	for {
+	for ctx.Err() == nil {
 		attempt, cancel := context.WithTimeout(ctx, 5*time.Second)
 		err := step(attempt)
 		cancel()
-		if c := js.Conn(); err != nil && !c.IsConnected() {
+		var taken *takenError
+		if err == nil || errors.As(err, &taken) {
+			return err
+		}
+		if c := js.Conn(); !c.IsConnected() {
 			// The step's own error would only say that nothing could be sent.
 			err = fmt.Errorf("no connection to %s: %w", l.config.URL, cmp.Or(c.LastError(), err))
-		}
-		var taken *takenError
-		switch {
-		case err == nil, ctx.Err() != nil:
-			return nil
-		case errors.As(err, &taken):
-			return err
 		}
 		l.mu.Lock()
 		l.waiting = fmt.Sprintf("%s: %v", what, err)
@@ -201,6 +198,7 @@ func (l *Ledger) until(ctx context.Context, js jetstream.JetStream, what string,
 		l.log.Info("waiting", "for", what, "because", err)
 		pause(ctx, time.Second)
 	}
+	return ctx.Err()
 }
 
 func (l *Ledger) now() time.Duration { return time.Since(l.start) }

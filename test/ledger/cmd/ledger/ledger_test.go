@@ -57,7 +57,7 @@ func startLedger(t *testing.T, all servers, name string, args ...string) ledger.
 		}
 	})
 	client := ledger.Client{BaseURL: "http://" + address}
-	eventually(t, 20*time.Second, "ledger ready", client.Ready)
+	eventually(t, time.Minute, "ledger ready", client.Ready)
 	return client
 }
 
@@ -65,7 +65,7 @@ func startLedger(t *testing.T, all servers, name string, args ...string) ledger.
 func awaitAcknowledged(t *testing.T, client ledger.Client, n uint64) ledger.Report {
 	t.Helper()
 	var report ledger.Report
-	eventually(t, 30*time.Second, "messages acknowledged", func(ctx context.Context) error {
+	eventually(t, time.Minute, "messages acknowledged", func(ctx context.Context) error {
 		var err error
 		if report, err = client.Report(ctx); err != nil {
 			return err
@@ -134,7 +134,7 @@ func TestThreeServers(t *testing.T) {
 			ledger.Finding{Kind: ledger.Lost, Stream: "deleted-1", Sequence: 7, ID: "deleted-1/7", Count: 1})
 	})
 	t.Run("a deleted stream is all lost", func(t *testing.T) {
-		client := startLedger(t, all, "vanished", "--streams", "1", "--bound", "3s")
+		client := startLedger(t, all, "vanished", "--streams", "1", "--bound", "7s")
 		awaitAcknowledged(t, client, 10)
 		must(t, js.DeleteStream(t.Context(), "vanished-0"))
 		report := finish(t, client)
@@ -170,21 +170,10 @@ func TestThreeServers(t *testing.T) {
 }
 
 func cleanRun(t *testing.T, all servers) {
+	t.Helper()
 	journal := filepath.Join(t.TempDir(), "journal")
 	client := startLedger(t, all, "clean", "--journal", journal)
-	must(t, client.Mark(t.Context(), "long enough"))
-	if err := client.Mark(t.Context(), "second"); err == nil || !strings.Contains(err.Error(), "change long enough is still open") {
-		t.Errorf("a second mark: %v", err)
-	}
-	if running := awaitAcknowledged(t, client, 30); running.OK || running.Finished || !running.Changes[0].Open {
-		t.Errorf("running: ok %t, finished %t, change %+v", running.OK, running.Finished, running.Changes[0])
-	}
-	must(t, client.End(t.Context()))
-	if err := client.End(t.Context()); err == nil || !strings.Contains(err.Error(), "no change is open") {
-		t.Errorf("a second end: %v", err)
-	}
-	must(t, client.Mark(t.Context(), "blink"))
-	must(t, client.End(t.Context()))
+	markTwoChanges(t, client)
 
 	report := finish(t, client)
 	blink := report.Changes[1].Acknowledged
@@ -204,7 +193,6 @@ func cleanRun(t *testing.T, all servers) {
 	if n := strings.Count(string(lines), "\n"); uint64(n) != report.Acknowledged || !strings.Contains(string(lines), "clean-0\t1\tclean-0/1\t") {
 		t.Errorf("the journal has %d lines for %d acknowledged messages", n, report.Acknowledged)
 	}
-
 	table, err := exec.CommandContext(t.Context(), program, "report", "--url", client.BaseURL).Output()
 	must(t, err)
 	if want := fmt.Sprintf("messages acknowledged   %d\n", report.Acknowledged); !strings.HasPrefix(string(table), want) {
@@ -216,6 +204,27 @@ func cleanRun(t *testing.T, all servers) {
 	if err == nil || !strings.Contains(string(out), "stream clean-0 already holds messages") {
 		t.Errorf("a second ledger of the same name: %v\n%s", err, out)
 	}
+}
+
+// markTwoChanges marks one that is long enough and one that is over at once.
+func markTwoChanges(t *testing.T, client ledger.Client) {
+	t.Helper()
+	refused := func(err error, because string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), because) {
+			t.Errorf("want it refused because %q, got %v", because, err)
+		}
+	}
+	refused(client.Mark(t.Context(), ""), "a change needs a name")
+	must(t, client.Mark(t.Context(), "long enough"))
+	refused(client.Mark(t.Context(), "second"), "change long enough is still open")
+	if running := awaitAcknowledged(t, client, 30); running.OK || running.Finished || !running.Changes[0].Open {
+		t.Errorf("running: ok %t, finished %t, change %+v", running.OK, running.Finished, running.Changes[0])
+	}
+	must(t, client.End(t.Context()))
+	refused(client.End(t.Context()), "no change is open")
+	must(t, client.Mark(t.Context(), "blink"))
+	must(t, client.End(t.Context()))
 }
 
 // setBack takes n increments of one writer away.
@@ -247,6 +256,7 @@ func setBack(t *testing.T, js jetstream.JetStream, bucket, counter, writer strin
 
 // rollingRestart takes the servers down one after the other, the middle one without any warning.
 func rollingRestart(t *testing.T, all servers, js jetstream.JetStream) {
+	t.Helper()
 	client := startLedger(t, all, "rolling")
 	all.awaitSettled(t, js)
 	for i, signal := range []syscall.Signal{syscall.SIGUSR2, syscall.SIGKILL, syscall.SIGUSR2} { // SIGUSR2 is lame duck

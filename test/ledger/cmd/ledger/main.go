@@ -96,7 +96,7 @@ func serve(ctx context.Context, l *workload.Ledger, address string) error {
 	server := &http.Server{Handler: l.Handler(), ReadHeaderTimeout: 5 * time.Second}
 	go func() { cancel(server.Serve(listener)) }()
 	defer server.Close()
-	if err := l.Run(ctx); err != nil {
+	if err := l.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -83,9 +84,7 @@ func startServers(t *testing.T, n int, extra map[string]any) servers {
 		if n > 1 {
 			config["cluster"] = map[string]any{"name": "c", "host": "127.0.0.1", "port": free[3*i+2], "routes": routes}
 		}
-		for key, value := range extra {
-			config[key] = value
-		}
+		maps.Copy(config, extra)
 		content, err := json.Marshal(config)
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +152,7 @@ func (all servers) client(t *testing.T) jetstream.JetStream {
 // awaitSettled waits until every server is healthy and every stream and consumer has a leader and only current replicas.
 func (all servers) awaitSettled(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
-	eventually(t, 30*time.Second, "servers settled", func(ctx context.Context) error {
+	eventually(t, time.Minute, "servers settled", func(ctx context.Context) error {
 		for _, s := range all {
 			if err := healthy(ctx, s); err != nil {
 				return err
