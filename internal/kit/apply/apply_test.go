@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -35,7 +34,7 @@ func TestApplyCreatesAndRests(t *testing.T) {
 			got := live(b, desired)
 			want := []metav1.OwnerReference{{
 				APIVersion: "v1", Kind: "ConfigMap", Name: b.owner.Name, UID: b.owner.UID,
-				Controller: ptr.To(true), BlockOwnerDeletion: ptr.To(true),
+				Controller: new(true), BlockOwnerDeletion: new(true),
 			}}
 			if diff := cmp.Diff(want, got.GetOwnerReferences()); diff != "" {
 				t.Error("owner references:", diff)
@@ -76,8 +75,8 @@ func TestApplyFollowsTheRendering(t *testing.T) {
 // A user's change of a rendered field is set back.
 func TestApplySetsChangesBack(t *testing.T) {
 	for name, change := range map[string]func(*appsv1.StatefulSet){
-		"zero to another value": func(s *appsv1.StatefulSet) { s.Spec.Replicas = ptr.To[int32](2) },
-		"false to true":         func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.AutomountServiceAccountToken = ptr.To(true) },
+		"zero to another value": func(s *appsv1.StatefulSet) { s.Spec.Replicas = new(int32(2)) },
+		"false to true":         func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.AutomountServiceAccountToken = new(true) },
 		"field removed":         func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.AutomountServiceAccountToken = nil },
 		"label changed":         func(s *appsv1.StatefulSet) { s.Labels["test.holdfast.dev/part"] = "mine" },
 		"every label changed": func(s *appsv1.StatefulSet) {
@@ -165,7 +164,7 @@ func TestApplyLeavesAdditionsAlone(t *testing.T) {
 			func(s *statefulSet) bool { return s.Annotations["mine"] == "x" },
 		},
 		"defaulted field": {
-			func(s *statefulSet) { s.Spec.RevisionHistoryLimit = ptr.To[int32](3) },
+			func(s *statefulSet) { s.Spec.RevisionHistoryLimit = new(int32(3)) },
 			func(s *statefulSet) bool { return *s.Spec.RevisionHistoryLimit == 3 },
 		},
 		"container in front": {

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/internal/kit/apply"
@@ -38,7 +37,7 @@ func TestApplyRefusesForeignObjects(t *testing.T) {
 		"nobody's": func(*bench) []metav1.OwnerReference { return nil },
 		"controlled by an earlier object of our name": func(b *bench) []metav1.OwnerReference {
 			earlier := reference(b)
-			earlier.UID, earlier.Controller = "earlier", ptr.To(true)
+			earlier.UID, earlier.Controller = "earlier", new(true)
 			return []metav1.OwnerReference{earlier}
 		},
 		"owned but not controlled by us": func(b *bench) []metav1.OwnerReference {
@@ -153,7 +152,7 @@ func TestApplyFromAStaleCacheConflicts(t *testing.T) {
 	b.must(b.user.Delete(t.Context(), moved))
 	again := b.configMap()
 	again.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: "v1", Kind: "ConfigMap", Name: b.owner.Name, UID: b.owner.UID, Controller: ptr.To(true),
+		APIVersion: "v1", Kind: "ConfigMap", Name: b.owner.Name, UID: b.owner.UID, Controller: new(true),
 	}}
 	b.must(b.user.Create(t.Context(), again))
 	if _, err := b.Apply(t.Context(), b.owner, desired); !apierrors.IsConflict(err) {

@@ -2,8 +2,6 @@ package apply_test
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,13 +9,11 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/holdfast-dev/holdfast/internal/kit/apply"
+	"github.com/holdfast-dev/holdfast/test/envtest/env"
 )
 
 const (
@@ -25,30 +21,7 @@ const (
 	digest     = "test.holdfast.dev/digest"
 )
 
-var server *rest.Config
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		fmt.Fprintln(os.Stderr, "KUBEBUILDER_ASSETS is not set: it has to name a folder with kube-apiserver and etcd")
-		return 1
-	}
-	environment := &envtest.Environment{BinaryAssetsDirectory: assets}
-	config, err := environment.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "starting the API server:", err)
-		return 1
-	}
-	defer func() {
-		if err := environment.Stop(); err != nil {
-			fmt.Fprintln(os.Stderr, "stopping the API server:", err)
-		}
-	}()
-	server = config
-	return m.Run()
-}
+func TestMain(m *testing.M) { env.Main(m) }
 
 // bench is one namespace with an owner in it, and an Applier whose requests are counted and can be tampered with.
 type bench struct {
@@ -69,14 +42,13 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	user, err := client.NewWithWatch(server, client.Options{FieldOwner: "kubectl-edit"})
+	server := env.Start(t)
+	user, err := client.NewWithWatch(server.Config, client.Options{FieldOwner: "kubectl-edit"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := &bench{T: t, user: user}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "apply-"}}
-	b.must(user.Create(t.Context(), namespace))
-	b.owner = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "owner"}}
+	b.owner = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: server.Namespace(t), Name: "owner"}}
 	b.must(user.Create(t.Context(), b.owner))
 	b.Applier = apply.Applier{
 		Client: interceptor.NewClient(user, interceptor.Funcs{
@@ -194,7 +166,7 @@ func (b *bench) service() *corev1.Service {
 
 func (b *bench) budget() *policyv1.PodDisruptionBudget {
 	return &policyv1.PodDisruptionBudget{ObjectMeta: b.meta("budget"), Spec: policyv1.PodDisruptionBudgetSpec{
-		MaxUnavailable: ptr.To(intstr.FromInt32(1)),
+		MaxUnavailable: new(intstr.FromInt32(1)),
 		Selector:       &metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
 	}}
 }
@@ -203,9 +175,9 @@ func (b *bench) networkPolicy() *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{ObjectMeta: b.meta("policy"), Spec: networkingv1.NetworkPolicySpec{
 		PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{"app": "a"}},
 		Ingress: []networkingv1.NetworkPolicyIngressRule{
-			{Ports: []networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(4222))}}},
+			{Ports: []networkingv1.NetworkPolicyPort{{Port: new(intstr.FromInt32(4222))}}},
 			{
-				Ports: []networkingv1.NetworkPolicyPort{{Port: ptr.To(intstr.FromInt32(8222))}},
+				Ports: []networkingv1.NetworkPolicyPort{{Port: new(intstr.FromInt32(8222))}},
 				From:  []networkingv1.NetworkPolicyPeer{{NamespaceSelector: &metav1.LabelSelector{}}},
 			},
 		},

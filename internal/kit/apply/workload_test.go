@@ -5,7 +5,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 )
 
 // statefulSet has one of everything that merges, or is compared, in a way of its own: zero and false behind a
@@ -14,7 +13,7 @@ import (
 func (b *bench) statefulSet() *appsv1.StatefulSet {
 	labels := map[string]string{"app": "a"}
 	return &appsv1.StatefulSet{ObjectMeta: b.meta("server"), Spec: appsv1.StatefulSetSpec{
-		Replicas:    ptr.To[int32](0),
+		Replicas:    new(int32(0)),
 		ServiceName: "service",
 		Selector:    &metav1.LabelSelector{MatchLabels: labels},
 		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
@@ -29,7 +28,7 @@ func (b *bench) statefulSet() *appsv1.StatefulSet {
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels},
 			Spec: corev1.PodSpec{
-				AutomountServiceAccountToken: ptr.To(false),
+				AutomountServiceAccountToken: new(false),
 				SecurityContext:              &corev1.PodSecurityContext{},
 				Tolerations:                  []corev1.Toleration{{Key: "disk", Operator: corev1.TolerationOpExists}},
 				Volumes: []corev1.Volume{
