@@ -95,6 +95,7 @@ func kubeletConfig(c *layout.Cluster, n layout.Node) object {
 
 		"maxPods":                   200,
 		"nodeStatusUpdateFrequency": "2s",
+		"nodeStatusReportFrequency": "5m", // else what follows the line above: a write per node and two seconds
 		"registryPullQPS":           0,
 		"eventRecordQPS":            0,
 		"kubeAPIQPS":                100, "kubeAPIBurst": 200,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vishvananda/netlink"
 
+	"github.com/holdfast-dev/holdfast/test/cluster/internal/cgroups"
 	"github.com/holdfast-dev/holdfast/test/cluster/internal/components"
 	"github.com/holdfast-dev/holdfast/test/cluster/internal/layout"
 )
@@ -48,6 +49,14 @@ func (o *Orders) boot(n layout.Node) error {
 		return fmt.Errorf("node %s is running already", n.Name)
 	}
 	if err := o.join(n); err != nil {
+		return err
+	}
+	// The cgroups of the pods of an earlier life, empty now, would cost the kubelet many seconds of asking
+	// containerd after them.
+	if err := cgroups.Remove(n.Cgroup()); err != nil {
+		return err
+	}
+	if _, err := cgroups.Make(n.Cgroup()); err != nil {
 		return err
 	}
 	read, write, err := os.Pipe()

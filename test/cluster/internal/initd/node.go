@@ -67,12 +67,13 @@ func runNode(args []string) error {
 func shutDown(s *supervisor) {
 	log.Print("shutting down")
 	s.stop("kubelet", servicePatience)
-	containers := containerPIDs("/run/containerd/io.containerd.runtime.v2.task/k8s.io")
-	for _, pid := range containers {
+	for _, pid := range containers(bundles) {
 		_ = syscall.Kill(pid, syscall.SIGTERM)
 	}
+	// containerd removes a container's folder once it has noted how the container ended: ended before that,
+	// it would know nothing of it afterwards.
 	deadline := time.Now().Add(podPatience)
-	for anyAlive(containers) && time.Now().Before(deadline) {
+	for len(containers(bundles)) > 0 && time.Now().Before(deadline) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	s.stop("kube-proxy", servicePatience)
@@ -81,38 +82,30 @@ func shutDown(s *supervisor) {
 	log.Print("off")
 }
 
-// containerPIDs reads, from the folders that containerd keeps for its shims, the first process of each
-// container. Sandboxes are left out: where a pod shares its process namespace, the sandbox's end is a kill
-// of the containers.
-func containerPIDs(bundles string) []int {
-	folders, err := os.ReadDir(bundles)
+// bundles is where containerd keeps a folder for each container that runs.
+const bundles = "/run/containerd/io.containerd.runtime.v2.task/k8s.io"
+
+// containers reads the first process of each container. Sandboxes are left out: where a pod shares its
+// process namespace, the sandbox's end is a kill of the containers.
+func containers(dir string) []int {
+	folders, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		log.Printf("listing containers: %v", err)
 	}
-	var pids []int
+	var found []int
 	for _, folder := range folders {
 		var spec struct{ Annotations map[string]string }
-		content, err := os.ReadFile(filepath.Join(bundles, folder.Name(), "config.json"))
+		content, err := os.ReadFile(filepath.Join(dir, folder.Name(), "config.json"))
 		if err != nil || json.Unmarshal(content, &spec) != nil || spec.Annotations["io.kubernetes.cri.container-type"] != "container" {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(bundles, folder.Name(), "init.pid"))
+		text, err := os.ReadFile(filepath.Join(dir, folder.Name(), "init.pid"))
 		if err != nil {
 			continue // not started, or gone
 		}
 		if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil && pid > 1 {
-			pids = append(pids, pid)
+			found = append(found, pid)
 		}
 	}
-	return pids
-}
-
-func anyAlive(pids []int) bool {
-	for _, pid := range pids {
-		// A zombie still takes signals, but its shim or process 1 reaps it soon.
-		if syscall.Kill(pid, 0) == nil {
-			return true
-		}
-	}
-	return false
+	return found
 }
