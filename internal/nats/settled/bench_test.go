@@ -1,0 +1,102 @@
+package settled
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
+	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi/monitorfake"
+)
+
+// kept is a MonitorAPI that decodes replies kept in memory.
+type kept map[string]struct{ varz, jsz []byte }
+
+func (k kept) Varz(_ context.Context, base string) (reply monitorapi.Varz, err error) {
+	return reply, json.Unmarshal(k[base].varz, &reply)
+}
+
+func (k kept) Jsz(_ context.Context, base string, _, _ int) (reply monitorapi.Jsz, err error) {
+	return reply, json.Unmarshal(k[base].jsz, &reply)
+}
+
+// large is what 100 servers answer that hold 10,000 streams of three copies, each with a consumer, in ten accounts.
+func large(b *testing.B) (kept, []Target) {
+	b.Helper()
+	var cluster monitorfake.Cluster
+	var targets []Target
+	for i := range 100 {
+		name := fmt.Sprintf("demo-%d", i)
+		url := fmt.Sprintf("http://%s:8222", name)
+		cluster.Servers = append(cluster.Servers, monitorfake.Server{Name: name, URL: url, Version: "2.15.3"})
+		targets = append(targets, Target{Name: name, URL: url})
+	}
+	for i := range 10_000 {
+		cluster.Streams = append(cluster.Streams, monitorfake.Stream{
+			Account: fmt.Sprintf("A%d", i%10), Name: fmt.Sprintf("STREAM-%d", i), Replicas: 3, Consumers: 1,
+		})
+	}
+	transport := &monitorfake.Transport{}
+	if err := transport.Serve(cluster); err != nil {
+		b.Fatal(err)
+	}
+	fetch := func(address string) []byte {
+		request, err := http.NewRequestWithContext(b.Context(), http.MethodGet, address, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		response, err := transport.RoundTrip(request)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return body
+	}
+	replies := kept{}
+	size := 0
+	for _, target := range targets {
+		reply := replies[target.URL]
+		reply.varz, reply.jsz = fetch(target.URL+"/varz"), fetch(target.URL+"/jsz?offset=0&limit=1024")
+		replies[target.URL] = reply
+		size += len(reply.varz) + len(reply.jsz)
+	}
+	b.SetBytes(int64(size))
+	return replies, targets
+}
+
+// BenchmarkDecode is the part that no judgement can be had without.
+func BenchmarkDecode(b *testing.B) {
+	replies, targets := large(b)
+	for b.Loop() {
+		for _, target := range targets {
+			if _, err := replies.Varz(b.Context(), target.URL); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := replies.Jsz(b.Context(), target.URL, 0, accountsPerPage); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkDecodeAndJudge decodes the same one after the other, and judges.
+func BenchmarkDecodeAndJudge(b *testing.B) {
+	replies, targets := large(b)
+	r := reader{api: replies, jetstream: true, page: accountsPerPage}
+	for b.Loop() {
+		o := Observation{JetStream: true}
+		for _, target := range targets {
+			o.Servers = append(o.Servers, Server{Name: target.Name, Answer: r.ask(b.Context(), target)})
+		}
+		if v := Judge(o); !v.Settled {
+			b.Fatalf("%s: %s", v.Reason, v.Message)
+		}
+	}
+}
