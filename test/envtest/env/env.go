@@ -15,11 +15,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	natscluster "github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 )
@@ -50,6 +52,7 @@ var (
 // TestMain.
 func Main(m *testing.M) {
 	stoppable = true
+	log.SetLogger(logr.Discard())
 	code := m.Run()
 	if shared != nil {
 		if err := errors.Join(shared.plane.Stop(), os.RemoveAll(wrapperDir)); err != nil {

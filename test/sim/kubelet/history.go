@@ -1,0 +1,75 @@
+package kubelet
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// EventKind is what happened to a server's process.
+type EventKind string
+
+const (
+	// Started is a process that was begun.
+	Started EventKind = "Started"
+	// Ready is a Pod that became ready.
+	Ready EventKind = "Ready"
+	// NotReady is a Pod that stopped being ready while its process lives.
+	NotReady EventKind = "NotReady"
+	// Stopping is a Pod that was told to stop: its preStop hook begins.
+	Stopping EventKind = "Stopping"
+	// Exited is a process that ended, for whatever reason.
+	Exited EventKind = "Exited"
+	// Trouble is something that a cluster would report as a warning event: a Pod that could not be made, a
+	// volume that is not there, a hook that failed.
+	Trouble EventKind = "Trouble"
+)
+
+// Event is one entry of the history.
+type Event struct {
+	// Time is when it happened, by the clock of the test process.
+	Time time.Time
+	// Kind is what happened.
+	Kind EventKind
+	// Pod is the Pod's name, Server its StatefulSet's.
+	Pod, Server string
+	// PID is the process, 0 where there is none.
+	PID int
+	// Version is the nats-server version that runs.
+	Version string
+	// Revision is config_revision of the server's own metadata in the configuration that it was started with.
+	Revision string
+	// Detail says more, for a reader.
+	Detail string
+}
+
+// String is the event on one line.
+func (e Event) String() string {
+	return fmt.Sprintf("%s %s %s pid=%d version=%s revision=%s %s",
+		e.Time.Format("15:04:05.000"), e.Kind, e.Pod, e.PID, e.Version, e.Revision, e.Detail)
+}
+
+// History is everything that has happened so far, in order.
+func (k *Kubelet) History() []Event {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.Clone(k.history)
+}
+
+func (k *Kubelet) record(e Event) {
+	e.Time = time.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.history = append(k.history, e)
+}
+
+// trouble records a warning, and the same one in a row only once.
+func (k *Kubelet) trouble(pod, server, detail string) {
+	k.mu.Lock()
+	repeated := k.troubles[pod] == detail
+	k.troubles[pod] = detail
+	k.mu.Unlock()
+	if !repeated {
+		k.record(Event{Kind: Trouble, Pod: pod, Server: server, Detail: detail})
+	}
+}

@@ -1,0 +1,128 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// verdict is what a probe has found, its thresholds applied.
+type verdict int
+
+const (
+	startedUp verdict = iota
+	isUnready
+	isServing
+	isDead
+)
+
+// watchHealth runs the container's probes until ctx ends: the startup probe first, then the other two side by
+// side. An absent probe succeeds.
+func watchHealth(ctx context.Context, box *sandbox, p *process, verdicts chan<- verdict) {
+	send := func(v verdict) {
+		select {
+		case verdicts <- v:
+		case <-ctx.Done():
+		}
+	}
+	c := box.container
+	startup, stop := context.WithCancel(ctx)
+	defer stop()
+	up := false
+	watch(startup, box, p, c.StartupProbe, func(ok bool) { up = ok; stop() })
+	if !up {
+		if ctx.Err() == nil {
+			send(isDead)
+		}
+		return
+	}
+	send(startedUp)
+	if c.LivenessProbe != nil {
+		go watch(ctx, box, p, c.LivenessProbe, func(ok bool) {
+			if !ok {
+				send(isDead)
+			}
+		})
+	}
+	watch(ctx, box, p, c.ReadinessProbe, func(ok bool) {
+		if ok {
+			send(isServing)
+		} else {
+			send(isUnready)
+		}
+	})
+}
+
+// watch calls report each time a threshold of the probe is reached, until ctx ends.
+func watch(ctx context.Context, box *sandbox, p *process, probe *corev1.Probe, report func(bool)) {
+	if probe == nil {
+		report(true)
+		return
+	}
+	good, bad := int32(0), int32(0)
+	next := time.NewTimer(time.Duration(probe.InitialDelaySeconds) * time.Second)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+		}
+		next.Reset(time.Duration(probe.PeriodSeconds) * time.Second)
+		if p.frozen.Load() { // the node's kubelet stands still with it
+			continue
+		}
+		if check(ctx, box, probe) {
+			good, bad = good+1, 0
+		} else {
+			good, bad = 0, bad+1
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if good >= probe.SuccessThreshold {
+			report(true)
+		} else if bad >= probe.FailureThreshold {
+			report(false)
+		}
+	}
+}
+
+func check(ctx context.Context, box *sandbox, probe *corev1.Probe) bool {
+	if probe.HTTPGet == nil {
+		return false // nats-server answers over HTTP; nothing else is simulated
+	}
+	host := net.JoinHostPort(box.ip, strconv.Itoa(portOf(box.container, probe.HTTPGet.Port)))
+	url := fmt.Sprintf("%s://%s/%s", strings.ToLower(string(probe.HTTPGet.Scheme)), host, strings.TrimPrefix(probe.HTTPGet.Path, "/"))
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(probe.TimeoutSeconds)*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	response, err := probeClient.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return response.StatusCode >= 200 && response.StatusCode < 400
+}
+
+// probeClient makes a connection for each probe, as a kubelet does.
+var probeClient = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+func portOf(container corev1.Container, port intstr.IntOrString) int {
+	for _, p := range container.Ports {
+		if port.Type == intstr.String && p.Name == port.StrVal {
+			return int(p.ContainerPort)
+		}
+	}
+	return port.IntValue()
+}

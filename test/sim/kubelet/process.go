@@ -1,0 +1,122 @@
+package kubelet
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os/exec"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// process is one run of the server container.
+type process struct {
+	cmd    *exec.Cmd
+	begun  time.Time
+	done   chan struct{} // closed when it has ended
+	code   int           // exit code, once it has ended; -1 after a signal
+	frozen atomic.Bool
+}
+
+// launch starts the container's command. It ends with ctx.
+func launch(ctx context.Context, box *sandbox, output *logBuffer) (*process, error) {
+	words := append(append([]string{}, box.container.Command...), box.container.Args...)
+	p := &process{cmd: box.command(ctx, words, output), begun: time.Now(), done: make(chan struct{})}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = p.cmd.Wait()
+		p.code = p.cmd.ProcessState.ExitCode()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+func (p *process) signal(signal syscall.Signal) { _ = p.cmd.Process.Signal(signal) }
+
+// ended waits until the process has ended, or the deadline has passed and with it every later one.
+func (p *process) ended(deadline func() time.Time) bool {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.done:
+			return true
+		case now := <-tick.C:
+			if !p.frozen.Load() && now.After(deadline()) {
+				return false
+			}
+		}
+	}
+}
+
+// stop ends the process as a kubelet does: the preStop hook, SIGTERM when that has returned, SIGKILL at the
+// deadline. The deadline may come closer meanwhile. A frozen process is left alone until it thaws.
+func (p *process) stop(ctx context.Context, box *sandbox, deadline func() time.Time) error {
+	for p.frozen.Load() {
+		if p.ended(func() time.Time { return time.Time{} }) {
+			return nil
+		}
+	}
+	err := preStop(ctx, box, deadline())
+	p.signal(syscall.SIGTERM)
+	if !p.ended(deadline) {
+		p.signal(syscall.SIGKILL)
+		<-p.done
+	}
+	return err
+}
+
+func preStop(ctx context.Context, box *sandbox, deadline time.Time) error {
+	if box.container.Lifecycle == nil || box.container.Lifecycle.PreStop == nil {
+		return nil
+	}
+	hook := box.container.Lifecycle.PreStop
+	if hook.Exec == nil {
+		return errors.New("only exec hooks are simulated")
+	}
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	var output bytes.Buffer
+	if err := box.command(ctx, hook.Exec.Command, &output).Run(); err != nil {
+		return errors.Join(err, errors.New(output.String()))
+	}
+	return nil
+}
+
+// logBuffer keeps the end of what a server writes.
+type logBuffer struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const logLimit = 16 << 10
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = append(l.text, p...)
+	l.text = l.text[max(0, len(l.text)-logLimit):]
+	return len(p), nil
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return string(l.text)
+}
+
+func grace(pod *corev1.Pod) time.Duration {
+	seconds := pod.Spec.TerminationGracePeriodSeconds
+	if seconds == nil {
+		return 30 * time.Second
+	}
+	return time.Duration(*seconds) * time.Second
+}
