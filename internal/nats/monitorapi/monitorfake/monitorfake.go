@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -119,9 +120,7 @@ func (s *server) page(request *http.Request) ([]byte, error) {
 	}
 	from := min(offset, len(s.accounts))
 	reply := map[string]any{"account_details": s.accounts[from:min(from+limit, len(s.accounts))]}
-	for key, value := range s.jsz {
-		reply[key] = value
-	}
+	maps.Copy(reply, s.jsz)
 	return json.MarshalIndent(reply, "", "  ")
 }
 

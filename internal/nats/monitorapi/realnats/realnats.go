@@ -26,7 +26,7 @@ func Program() (string, error) {
 	return path, nil
 }
 
-// Accounts are the accounts of every server, each with JetStream and a user whose name and password are the account's.
+// Accounts are accounts of every server, each with JetStream and a user whose name and password are the account's.
 var Accounts = []string{"ALPHA", "BRAVO", "CHARLIE"}
 
 const (
@@ -50,9 +50,9 @@ type Server struct {
 }
 
 // New prepares a cluster of size servers named demo-0, demo-1, …, with their files under dir, and starts none. A single
-// server stands alone, without a cluster. The servers listen on loopback addresses that depend on the process, so that
-// several test programs run at the same time.
-func New(program, dir string, size int) ([]*Server, error) {
+// server stands alone, without a cluster. So many more accounts with JetStream come before Accounts in their order. The
+// servers listen on loopback addresses that depend on the process, so that several test programs run at the same time.
+func New(program, dir string, size, moreAccounts int) ([]*Server, error) {
 	address := func(i int) string {
 		pid := os.Getpid()
 		return fmt.Sprintf("127.%d.%d.%d", 64+pid>>8%64, pid%256, i+1)
@@ -76,7 +76,7 @@ func New(program, dir string, size int) ([]*Server, error) {
 			"http":            fmt.Sprintf("%s:%d", address(i), monitorPort),
 			"server_metadata": map[string]string{"config_revision": "0123456789"},
 			"jetstream":       map[string]any{"store_dir": filepath.Join(server.dir, "jetstream")},
-			"accounts":        accounts(),
+			"accounts":        accounts(moreAccounts),
 			"system_account":  "SYS",
 		}
 		if size > 1 {
@@ -92,13 +92,16 @@ func New(program, dir string, size int) ([]*Server, error) {
 	return servers, nil
 }
 
-func accounts() map[string]any {
+func accounts(more int) map[string]any {
 	all := map[string]any{"SYS": map[string]any{"users": []any{map[string]string{"user": "SYS", "password": "SYS"}}}}
 	for _, name := range Accounts {
 		all[name] = map[string]any{
 			"jetstream": "enabled",
 			"users":     []any{map[string]string{"user": name, "password": name}},
 		}
+	}
+	for i := range more {
+		all[fmt.Sprintf("A%d", i)] = map[string]any{"jetstream": "enabled"}
 	}
 	return all
 }

@@ -42,7 +42,7 @@ func run(ctx context.Context, into string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	servers, err := realnats.New(program, dir, 3)
+	servers, err := realnats.New(program, dir, 3, 0)
 	if err != nil {
 		return err
 	}

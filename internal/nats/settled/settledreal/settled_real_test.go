@@ -1,4 +1,6 @@
-package settled
+// Package settledreal has the tests of package settled on real nats-servers. They are not beside the code, because they
+// take as many seconds as its other tests take milliseconds.
+package settledreal
 
 import (
 	"fmt"
@@ -8,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/onsi/gomega"
@@ -16,6 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi/realnats"
+	"github.com/holdfast-dev/holdfast/internal/nats/settled"
 )
 
 const (
@@ -23,20 +25,20 @@ const (
 	glance   = 50 * time.Millisecond
 )
 
-// real is a cluster of real nats-servers.
-type real struct {
+// peers is a cluster of real nats-servers.
+type peers struct {
 	*testing.T
 	servers []*realnats.Server
 }
 
 // start starts real nats-servers, which end with the test.
-func start(t *testing.T, size int) real {
+func start(t *testing.T, size, moreAccounts int) peers {
 	t.Helper()
 	program, err := realnats.Program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	servers, err := realnats.New(program, t.TempDir(), size)
+	servers, err := realnats.New(program, t.TempDir(), size, moreAccounts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,31 +55,33 @@ func start(t *testing.T, size int) real {
 			}
 		})
 	}
-	return real{T: t, servers: servers}
+	return peers{T: t, servers: servers}
 }
 
-// wait observes, so many accounts at a time, until the verdict is as wanted, and returns what it saw last. A single look
-// would not do: a busy machine may be late with a reply at any time.
-func (r real) wait(why string, page int, wanted func(Observation, Verdict) bool) (o Observation, v Verdict) {
+// wait observes until what it sees is as wanted, and returns it. A single look would not do: a busy machine may be late
+// with a reply at any time.
+func (r peers) wait(why string, wanted func(settled.Observation, settled.Verdict) bool) (v settled.Verdict) {
 	r.Helper()
-	var targets []Target
+	var targets []settled.Target
 	for _, server := range r.servers {
-		targets = append(targets, Target{Name: server.Name, URL: server.URL})
+		targets = append(targets, settled.Target{Name: server.Name, URL: server.URL})
 	}
 	gomega.NewWithT(r.T).Eventually(func() bool {
-		o = reader{api: monitorapi.Client{}, jetstream: true, page: page}.observe(r.Context(), targets)
-		v = Judge(o)
+		o := settled.Observe(r.Context(), monitorapi.Client{}, targets, true)
+		v = settled.Judge(o)
 		return wanted(o, v)
 	}).WithTimeout(patience).WithPolling(glance).Should(gomega.BeTrue(), func() string {
 		return fmt.Sprintf("waiting for %s; last seen %+v", why, v)
 	})
-	return o, v
+	return v
 }
 
-func whole(_ Observation, v Verdict) bool { return v.Settled && len(v.OutsideMeta) == 0 }
+func whole(_ settled.Observation, v settled.Verdict) bool {
+	return v.Settled && len(v.OutsideMeta) == 0
+}
 
 // fill makes a stream of that many copies and one of a single copy in every account, each with consumers.
-func (r real) fill(copies int) {
+func (r peers) fill(copies int) {
 	r.Helper()
 	for _, account := range realnats.Accounts {
 		conn, err := nats.Connect(r.servers[0].Client, nats.UserInfo(account, account))
@@ -94,7 +98,7 @@ func (r real) fill(copies int) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			for _, consumer := range []jetstream.ConsumerConfig{{Durable: "all"}, {Durable: "one", Replicas: 1}, {InactiveThreshold: time.Hour}} {
+			for _, consumer := range []jetstream.ConsumerConfig{{Durable: "all"}, {Durable: "one", Replicas: 1}, {Name: "fleeting", InactiveThreshold: time.Hour}} {
 				consumer.AckPolicy = jetstream.AckExplicitPolicy
 				if _, err := stream.CreateConsumer(r.Context(), consumer); err != nil {
 					r.Fatal(err)
@@ -104,11 +108,11 @@ func (r real) fill(copies int) {
 	}
 }
 
-func TestRealClusterLosesAServerAndGetsItBack(t *testing.T) {
-	r := start(t, 3)
-	r.wait("the meta group", accountsPerPage, whole)
+func TestClusterLosesAServerAndGetsItBack(t *testing.T) {
+	r := start(t, 3, 0)
+	r.wait("the meta group", whole)
 	r.fill(3)
-	_, before := r.wait("the streams", accountsPerPage, whole)
+	before := r.wait("the streams", whole)
 	if _, ok := before.Servers[before.MetaLeader]; !ok || len(before.Servers) != 3 {
 		t.Errorf("the meta leader is %q of %v", before.MetaLeader, before.Servers)
 	}
@@ -117,9 +121,9 @@ func TestRealClusterLosesAServerAndGetsItBack(t *testing.T) {
 	if err := lost.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	r.wait("the leaders to notice", accountsPerPage, func(_ Observation, v Verdict) bool {
+	r.wait("the leaders to notice", func(_ settled.Observation, v settled.Verdict) bool {
 		return v.Reason == v1beta1.ReasonServersSilent && v.Message == lost.Name+" does not answer" && v.MetaLeader != "" &&
-			slices.ContainsFunc(v.Groups, func(g Unsettled) bool {
+			slices.ContainsFunc(v.Groups, func(g settled.Unsettled) bool {
 				return g.Group == "stream ALPHA/ORDERS" && g.Reason != v1beta1.ReasonGroupsLeaderless && slices.Equal(g.Servers, []string{lost.Name})
 			})
 	})
@@ -127,52 +131,50 @@ func TestRealClusterLosesAServerAndGetsItBack(t *testing.T) {
 	if err := lost.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_, after := r.wait("the server to be back", accountsPerPage, whole)
+	after := r.wait("the server to be back", whole)
 	if after.Servers[lost.Name].ID == before.Servers[lost.Name].ID {
 		t.Errorf("%s still has the ID %s", lost.Name, before.Servers[lost.Name].ID)
 	}
 }
 
-func TestRealClusterReadsTheSameInPages(t *testing.T) {
-	r := start(t, 3)
-	r.wait("the meta group", accountsPerPage, whole)
+// TestMoreAccountsThanAPageHas: the streams are those of the last accounts, on the second page.
+func TestMoreAccountsThanAPageHas(t *testing.T) {
+	r := start(t, 3, 1100)
+	r.wait("the meta group", whole)
 	r.fill(3)
-	// Three accounts with a stream of three copies and one of one, and on each a consumer of as many and two of one.
-	everyCopy := func(o Observation, v Verdict) bool {
-		copies := 0
-		for _, n := range copiesByGroup(o) {
-			copies += n
+	want := map[settled.Group]int{{}: 3}
+	for _, account := range realnats.Accounts {
+		for stream, copies := range map[string]int{"ORDERS": 3, "NOTES": 1} {
+			want[settled.Group{Account: account, Stream: stream}] = copies
+			want[settled.Group{Account: account, Stream: stream, Consumer: "all"}] = copies
+			want[settled.Group{Account: account, Stream: stream, Consumer: "one"}] = 1
+			want[settled.Group{Account: account, Stream: stream, Consumer: "fleeting"}] = 1
 		}
-		return whole(o, v) && copies == 3+3*(3+3+1+1)+3*4
 	}
-	unpaged, inOneRead := r.wait("the streams", accountsPerPage, everyCopy)
-	paged, inPages := r.wait("the streams in pages", 1, everyCopy)
-	if diff := cmp.Diff(copiesByGroup(unpaged), copiesByGroup(paged)); diff != "" {
-		t.Errorf("-whole +paged\n%s", diff)
-	}
-	if diff := cmp.Diff(inOneRead, inPages, cmpopts.IgnoreFields(Verdict{}, "MetaLeader")); diff != "" {
-		t.Errorf("-whole +paged\n%s", diff)
-	}
+	var got map[settled.Group]int
+	defer func() {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("copies of each group: -want +got\n%s", diff)
+		}
+	}()
+	r.wait("all streams to be seen", func(o settled.Observation, v settled.Verdict) bool {
+		got = map[settled.Group]int{}
+		for _, server := range o.Servers {
+			answer, _ := server.Answer.Get()
+			for _, report := range answer.Reports {
+				got[report.Group]++
+			}
+		}
+		return whole(o, v) && cmp.Equal(want, got)
+	})
 }
 
-func TestRealStandaloneServer(t *testing.T) {
-	r := start(t, 1)
-	r.wait("the server", accountsPerPage, whole)
+func TestStandaloneServer(t *testing.T) {
+	r := start(t, 1, 0)
+	r.wait("the server", whole)
 	r.fill(1)
-	_, v := r.wait("the streams", accountsPerPage, whole)
+	v := r.wait("the streams", whole)
 	if v.Message != "the server answers and its JetStream is up" || v.MetaLeader != "" {
 		t.Errorf("got %+v", v)
 	}
-}
-
-// copiesByGroup counts the servers that report each group.
-func copiesByGroup(o Observation) map[Group]int {
-	copies := map[Group]int{}
-	for _, server := range o.Servers {
-		answer, _ := server.Answer.Get()
-		for _, report := range answer.Reports {
-			copies[report.Group]++
-		}
-	}
-	return copies
 }
