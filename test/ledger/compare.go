@@ -78,7 +78,7 @@ func Compare(h History) (faults []Finding, redelivered int) {
 	f.checkRising(seen, "delivered")
 
 	slices.SortStableFunc(f.list, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), strings.Compare(a.ID, b.ID), strings.Compare(string(a.Kind), string(b.Kind)))
+		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), strings.Compare(a.ID, b.ID))
 	})
 	return f.list, redelivered
 }
@@ -154,7 +154,7 @@ func (f *findings) checkCopies(h History, view []Message) map[string]bool {
 		case sequence != 0:
 			f.add(OutOfOrder, m, fmt.Sprintf("was acknowledged as sequence %d", sequence))
 		}
-		in[m.ID] = in[m.ID] || sent
+		in[m.ID] = true
 	}
 	return in
 }

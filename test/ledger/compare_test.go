@@ -89,6 +89,14 @@ var compareCases = map[string]struct {
 		history: History{Acknowledged: all, Stored: all, Delivered: got(one, three, two)},
 		want:    []Finding{found(OutOfOrder, two)},
 	},
+	"one sequence delivered as two messages": {
+		history: History{Acknowledged: all, Stored: all, Delivered: got(one, two, at(2, "a"), three)},
+		want:    []Finding{found(Doubled, at(2, "a")), found(OutOfOrder, at(2, "a"))},
+	},
+	"a stranger in a message's place": {
+		history: History{Acknowledged: all, Stored: []Message{one, at(2, "x"), three}, Delivered: got(one, at(2, "x"), three)},
+		want:    []Finding{found(Lost, two), found(Foreign, at(2, "x"))},
+	},
 	"redelivered after an unconfirmed acknowledgement": {
 		history:     History{Acknowledged: all, Stored: all, Delivered: []Delivery{{Message: one}, unconfirmed, unconfirmed, {Message: three}, unconfirmed}},
 		redelivered: 2,

@@ -15,6 +15,7 @@ type fakeBucket struct {
 	jetstream.KeyValue
 	value    []byte
 	revision uint64
+	lags     bool // the next read is answered by a replica that has nothing yet
 	steps    []func(b *fakeBucket, value []byte, revision uint64) (uint64, error)
 }
 
@@ -28,7 +29,8 @@ func (e fakeEntry) Value() []byte    { return e.value }
 func (e fakeEntry) Revision() uint64 { return e.revision }
 
 func (b *fakeBucket) Get(context.Context, string) (jetstream.KeyValueEntry, error) {
-	if b.revision == 0 {
+	if b.revision == 0 || b.lags {
+		b.lags = false
 		return nil, jetstream.ErrKeyNotFound
 	}
 	return fakeEntry{value: b.value, revision: b.revision}, nil
@@ -52,6 +54,11 @@ func apply(b *fakeBucket, value []byte, revision uint64) (uint64, error) {
 func applyLoseReply(b *fakeBucket, value []byte, revision uint64) (uint64, error) {
 	_, _ = apply(b, value, revision)
 	return 0, nats.ErrTimeout
+}
+
+func applyLoseReplyThenLag(b *fakeBucket, value []byte, revision uint64) (uint64, error) {
+	b.lags = true
+	return applyLoseReply(b, value, revision)
 }
 
 func loseRequest(*fakeBucket, []byte, uint64) (uint64, error) { return 0, nats.ErrTimeout }
@@ -93,6 +100,7 @@ func TestRaiseResolvesLostReplies(t *testing.T) {
 		"the other was faster":                         {steps: []step{otherFirst(apply)}},
 		"applied, reply lost":                          {steps: []step{applyLoseReply}, raised: 1},
 		"applied, reply lost, then overwritten":        {steps: []step{otherAfter(applyLoseReply)}, raised: 1},
+		"applied, reply lost, and a replica that lags": {steps: []step{applyLoseReplyThenLag, apply}, raised: 1},
 		"request lost, repeated":                       {steps: []step{loseRequest, apply}, raised: 1},
 		"request lost twice, then the reply":           {steps: []step{loseRequest, loseRequest, applyLoseReply}, raised: 1},
 		"request lost, then the other was faster":      {steps: []step{otherAfter(loseRequest)}},
