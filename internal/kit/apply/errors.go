@@ -23,8 +23,7 @@ func Foreign(err error) []*ForeignError {
 		}
 		return found
 	}
-	var foreign *ForeignError
-	if errors.As(err, &foreign) {
+	if foreign, is := errors.AsType[*ForeignError](err); is {
 		return []*ForeignError{foreign}
 	}
 	return nil

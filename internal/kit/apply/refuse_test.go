@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/kit/apply"
 )
 
-var notFound = apierrors.NewNotFound(schema.GroupResource{Resource: "any"}, "any")
+var errNotFound = apierrors.NewNotFound(schema.GroupResource{Resource: "any"}, "any")
 
 func at(obj client.Object) apply.Precondition {
 	return apply.Precondition{UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion()}
@@ -58,7 +58,7 @@ func TestApplyRefusesForeignObjects(t *testing.T) {
 					t.Errorf("Apply: %v: %s", err, diff)
 				}
 				// The narrowed cache does not show it.
-				b.stale = func(client.Object) error { return notFound }
+				b.stale = func(client.Object) error { return errNotFound }
 				_, err = b.Apply(t.Context(), b.owner, desired)
 				if diff := cmp.Diff(want, apply.Foreign(err)); diff != "" {
 					t.Errorf("Apply behind a cache: %v: %s", err, diff)

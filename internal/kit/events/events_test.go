@@ -59,7 +59,7 @@ func TestTransitions(t *testing.T) {
 type lines []string
 
 func (l *lines) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
-	*l = append(*l, fmt.Sprintf("%v %v %s %s %s %s", regarding != nil, related != nil, kind, reason, action, fmt.Sprintf(note, args...)))
+	*l = append(*l, fmt.Sprintf("of=%t with=%t %s %s %s %s", regarding != nil, related != nil, kind, reason, action, fmt.Sprintf(note, args...)))
 }
 
 func TestRecorder(t *testing.T) {
@@ -68,8 +68,8 @@ func TestRecorder(t *testing.T) {
 	recorder.Report(&corev1.Pod{}, []events.Event{{"Warning", "ReconcileFailed", "at 100%d"}, {"Normal", "All", ""}})
 	recorder.Action(&corev1.Pod{}, &corev1.Node{}, "RolloutStep", "Restart", "server a-2 at 50%s")
 	want := lines{
-		"true false Warning ReconcileFailed Reconcile at 100%d", "true false Normal All Reconcile ",
-		"true true Normal RolloutStep Restart server a-2 at 50%s",
+		"of=true with=false Warning ReconcileFailed Reconcile at 100%d", "of=true with=false Normal All Reconcile ",
+		"of=true with=true Normal RolloutStep Restart server a-2 at 50%s",
 	}
 	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Error(diff)
@@ -85,7 +85,7 @@ func TestRecorderBoundsNotes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var sent lines
 			events.Recorder{Events: &sent}.Action(nil, nil, "R", "A", c.note)
-			if got := strings.TrimPrefix(sent[0], "false false Normal R A "); got != c.want {
+			if got := strings.TrimPrefix(sent[0], "of=false with=false Normal R A "); got != c.want {
 				t.Errorf("note of %d bytes, want %d", len(got), len(c.want))
 			}
 		})

@@ -133,17 +133,16 @@ type syncedCaches struct {
 	done  chan struct{}
 }
 
-// Start returns once all caches are filled.
+// Start returns once all caches are filled, or it is told to stop.
 func (s *syncedCaches) Start(ctx context.Context) error {
 	for kind := range s.kinds {
-		if _, err := s.cache.GetInformer(ctx, kind); err != nil {
-			if ctx.Err() != nil {
-				return nil // told to stop
-			}
+		if _, err := s.cache.GetInformer(ctx, kind); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("caching %T: %w", kind, err)
 		}
 	}
-	close(s.done)
+	if ctx.Err() == nil {
+		close(s.done)
+	}
 	return nil
 }
 

@@ -3,9 +3,12 @@ package manager_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
+	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
@@ -73,7 +77,7 @@ func start(t *testing.T, cluster *rest.Config, o manager.Options) (m ctrlmanager
 }
 
 // status is the HTTP status of a GET, 0 for no answer.
-func status(url, token string) int {
+func status(trust *x509.CertPool, url, token string) int {
 	request, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {
 		return 0
@@ -81,7 +85,7 @@ func status(url, token string) int {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
 		return 0
@@ -89,6 +93,9 @@ func status(url, token string) int {
 	_ = response.Body.Close()
 	return response.StatusCode
 }
+
+// probe is the status of a probe.
+func probe(o manager.Options, path string) int { return status(nil, "http://"+o.ProbeAddress+path, "") }
 
 func TestReplicas(t *testing.T) {
 	e := env.Start(t)
@@ -101,8 +108,8 @@ func TestReplicas(t *testing.T) {
 	follower, _ := start(t, e.Config, second)
 
 	for _, o := range []manager.Options{first, second} {
-		g.Eventually(status).WithArguments("http://"+o.ProbeAddress+"/readyz", "").WithTimeout(patience).Should(gomega.Equal(200))
-		g.Expect(status("http://"+o.ProbeAddress+"/healthz", "")).To(gomega.Equal(200))
+		g.Eventually(probe).WithArguments(o, "/readyz").WithTimeout(patience).Should(gomega.Equal(200))
+		g.Expect(probe(o, "/healthz")).To(gomega.Equal(200))
 	}
 	g.Expect(follower.Elected()).NotTo(gomega.BeClosed())
 
@@ -135,17 +142,19 @@ func TestNotReadyBeforeCachesAreFilled(t *testing.T) {
 	o := options(e, e.Namespace(t))
 	o.LeaderElection = false
 	start(t, e.UserWithRole(t), o)
-	g.Eventually(status).WithArguments("http://"+o.ProbeAddress+"/healthz", "").WithTimeout(patience).Should(gomega.Equal(200))
-	g.Expect(status("http://"+o.ProbeAddress+"/readyz", "")).To(gomega.Equal(500))
+	g.Eventually(probe).WithArguments(o, "/healthz").WithTimeout(patience).Should(gomega.Equal(200))
+	g.Expect(probe(o, "/readyz")).To(gomega.Equal(500))
 }
 
 func TestMetricsAskForARight(t *testing.T) {
 	e := env.Start(t)
 	g := gomega.NewWithT(t)
 	o := options(e, e.Namespace(t))
+	var trust *x509.CertPool
+	o.MetricsCertDir, trust = certificate(t, o.MetricsAddress)
 	start(t, e.Config, o)
 	url := "https://" + o.MetricsAddress + "/metrics"
-	g.Eventually(status).WithArguments(url, "").WithTimeout(patience).Should(gomega.Equal(401))
+	g.Eventually(status).WithArguments(trust, url, "").WithTimeout(patience).Should(gomega.Equal(401))
 
 	stranger, scraper := account(t, e, "stranger"), account(t, e, "scraper")
 	role := rbacv1.ClusterRole{
@@ -159,9 +168,30 @@ func TestMetricsAskForARight(t *testing.T) {
 	}
 	g.Expect(e.Client.Create(t.Context(), &role)).To(gomega.Succeed())
 	g.Expect(e.Client.Create(t.Context(), &binding)).To(gomega.Succeed())
-	g.Expect(status(url, token(t, e, stranger))).To(gomega.Equal(403))
+	g.Expect(status(trust, url, token(t, e, stranger))).To(gomega.Equal(403))
 	// The API server's own view of roles is a cache too.
-	g.Eventually(func() int { return status(url, token(t, e, scraper)) }).WithTimeout(patience).Should(gomega.Equal(200))
+	g.Eventually(func() int { return status(trust, url, token(t, e, scraper)) }).WithTimeout(patience).Should(gomega.Equal(200))
+}
+
+// certificate writes a certificate for the address into a folder, and returns what trusts it.
+func certificate(t *testing.T, address string) (string, *x509.CertPool) {
+	t.Helper()
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key, err := certutil.GenerateSelfSignedCertKey(host, []net.IP{net.ParseIP(host)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, trust := t.TempDir(), x509.NewCertPool()
+	for name, content := range map[string][]byte{"tls.crt": cert, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(folder, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trust.AppendCertsFromPEM(cert)
+	return folder, trust
 }
 
 func account(t *testing.T, e *env.Env, name string) *corev1.ServiceAccount {
@@ -191,7 +221,7 @@ func run(t *testing.T, cluster *rest.Config, o manager.Options) client.Client {
 	t.Helper()
 	o.LeaderElection = false
 	m, _ := start(t, cluster, o)
-	gomega.NewWithT(t).Eventually(status).WithArguments("http://"+o.ProbeAddress+"/readyz", "").WithTimeout(patience).Should(gomega.Equal(200))
+	gomega.NewWithT(t).Eventually(probe).WithArguments(o, "/readyz").WithTimeout(patience).Should(gomega.Equal(200))
 	return m.GetClient()
 }
 

@@ -42,7 +42,7 @@ func TestOutcome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			result, err := outcome.Result(c.outcome)
-			if c.outcome.Kind() != c.kind || c.outcome.Stops() != c.stops || result != c.result || err != c.err || c.outcome.String() != c.text {
+			if c.outcome.Kind() != c.kind || c.outcome.Stops() != c.stops || result != c.result || !errors.Is(err, c.err) || c.outcome.String() != c.text {
 				t.Errorf("kind %d, stops %t, result %v, error %v, text %q", c.outcome.Kind(), c.outcome.Stops(), result, err, c.outcome)
 			}
 		})
