@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 )
 
@@ -56,7 +58,7 @@ func configFor(p plan, ordinal int) config {
 	out := config{
 		ServerName:          ServerName(p.cluster.Name, ordinal),
 		Listen:              fmt.Sprintf("0.0.0.0:%d", portClient),
-		HTTP:                fmt.Sprintf("0.0.0.0:%d", portMonitor),
+		HTTP:                fmt.Sprintf("0.0.0.0:%d", PortMonitor),
 		PIDFile:             filePID,
 		LameDuckDuration:    "2m",
 		LameDuckGracePeriod: "10s",
@@ -73,7 +75,7 @@ func configFor(p plan, ordinal int) config {
 		}
 		if p.routesTLS != nil {
 			out.Cluster.TLS = tlsAt(dirRoutesTLS)
-			out.Cluster.TLS.CAFile = dirRoutesTLS + "/" + keyCA
+			out.Cluster.TLS.CAFile = dirRoutesTLS + "/" + KeyCA
 		}
 	}
 	if p.cluster.Spec.JetStream != nil {
@@ -87,7 +89,7 @@ func configFor(p plan, ordinal int) config {
 }
 
 func tlsAt(dir string) *tlsConfig {
-	return &tlsConfig{CertFile: dir + "/" + keyCertificate, KeyFile: dir + "/" + keyPrivateKey}
+	return &tlsConfig{CertFile: dir + "/" + corev1.TLSCertKey, KeyFile: dir + "/" + corev1.TLSPrivateKeyKey}
 }
 
 // routes names every server, the one that reads it too: nats-server drops the route to itself, but takes the

@@ -60,7 +60,7 @@ func exporterContainer(e exporter) corev1.Container {
 		Args: []string{
 			"-connz", "-routez", "-subz", "-varz", "-healthz", "-jsz=all",
 			fmt.Sprintf("-port=%d", portMetrics),
-			fmt.Sprintf("http://localhost:%d", portMonitor),
+			fmt.Sprintf("http://localhost:%d", PortMonitor),
 		},
 		Ports:           []corev1.ContainerPort{containerPort(nameMetrics, portMetrics)},
 		Resources:       e.resources,

@@ -13,12 +13,16 @@ import (
 // ConfigKey is the ConfigMap's key that holds a server's configuration.
 const ConfigKey = "nats.conf"
 
+// KeyCA is the key beside tls.crt and tls.key of a Secret under which the CA of the peers lies.
+const KeyCA = "ca.crt"
+
 // Ports of a server; a container port and a Service port of one name have the same number.
 const (
 	portClient  = 4222
 	portRoute   = 6222
 	portMetrics = 7777
-	portMonitor = 8222
+	// PortMonitor is where a server's HTTP monitoring answers; it has no authentication.
+	PortMonitor = 8222
 
 	nameClient  = "client"
 	nameRoute   = "route"
@@ -38,13 +42,6 @@ const (
 	dirJetStream = dirData + "/jetstream"
 )
 
-// Keys of a Secret of type kubernetes.io/tls.
-const (
-	keyCertificate = "tls.crt"
-	keyPrivateKey  = "tls.key"
-	keyCA          = "ca.crt"
-)
-
 // ServerName is the name of the server with that ordinal, and of its StatefulSet.
 func ServerName(cluster string, ordinal int) string {
 	return cluster + "-" + strconv.Itoa(ordinal)
@@ -53,10 +50,15 @@ func ServerName(cluster string, ordinal int) string {
 // RoutesSecretName is the Secret of the route certificate that the controller keeps itself.
 func RoutesSecretName(cluster string) string { return cluster + "-routes-tls" }
 
+// RouteDomain is the domain of the names under which the servers dial each other.
+func RouteDomain(cluster *v1beta1.NatsCluster) string {
+	return fmt.Sprintf("%s.%s.svc", headlessName(cluster), cluster.Namespace)
+}
+
 // RouteHost is the name under which the other servers dial that server, and under which its certificate has to
 // be valid.
 func RouteHost(cluster *v1beta1.NatsCluster, ordinal int) string {
-	return fmt.Sprintf("%s-0.%s.%s.svc", ServerName(cluster.Name, ordinal), headlessName(cluster), cluster.Namespace)
+	return fmt.Sprintf("%s-0.%s", ServerName(cluster.Name, ordinal), RouteDomain(cluster))
 }
 
 func headlessName(cluster *v1beta1.NatsCluster) string { return cluster.Name + "-headless" }

@@ -75,7 +75,7 @@ func natsContainer(p plan) corev1.Container {
 		Ports: []corev1.ContainerPort{
 			containerPort(nameClient, portClient),
 			containerPort(nameRoute, portRoute),
-			containerPort(nameMonitor, portMonitor),
+			containerPort(nameMonitor, PortMonitor),
 		},
 		Resources:       p.cluster.Spec.Resources,
 		SecurityContext: restricted(),
@@ -152,10 +152,10 @@ func volumes(p plan, server string) ([]corev1.Volume, []corev1.VolumeMount) {
 	}})
 	add(volumePID, dirPID, false, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}})
 	if p.clientTLS != nil {
-		add(volumeClientTLS, dirClientTLS, true, secretVolume(p.clientTLS, keyCertificate, keyPrivateKey))
+		add(volumeClientTLS, dirClientTLS, true, secretVolume(p.clientTLS, corev1.TLSCertKey, corev1.TLSPrivateKeyKey))
 	}
 	if p.routesTLS != nil {
-		add(volumeRoutesTLS, dirRoutesTLS, true, secretVolume(p.routesTLS, keyCertificate, keyPrivateKey, keyCA))
+		add(volumeRoutesTLS, dirRoutesTLS, true, secretVolume(p.routesTLS, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, KeyCA))
 	}
 	switch {
 	case p.claim() != nil:

@@ -130,6 +130,6 @@ func endpoints(p plan) v1beta1.Endpoints {
 	name, namespace := p.cluster.Name, p.cluster.Namespace
 	return v1beta1.Endpoints{
 		Client:  fmt.Sprintf("%s://%s.%s.svc:%d", scheme, name, namespace, portClient),
-		Monitor: fmt.Sprintf("http://%s.%s.svc:%d", headlessName(p.cluster), namespace, portMonitor),
+		Monitor: fmt.Sprintf("http://%s.%s.svc:%d", headlessName(p.cluster), namespace, PortMonitor),
 	}
 }

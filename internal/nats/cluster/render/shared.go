@@ -28,7 +28,7 @@ func headlessService(p plan) *corev1.Service {
 	ports := []corev1.ServicePort{
 		servicePort(nameClient, portClient),
 		servicePort(nameRoute, portRoute),
-		servicePort(nameMonitor, portMonitor),
+		servicePort(nameMonitor, PortMonitor),
 	}
 	if p.exporter.enabled {
 		ports = append(ports, servicePort(nameMetrics, portMetrics))
@@ -83,7 +83,7 @@ func networkPolicy(p plan) *networkingv1.NetworkPolicy {
 	}
 	// A rule without peers admits everybody: with nobody to admit there must be no rule.
 	if len(controller) > 0 {
-		rules = append(rules, networkingv1.NetworkPolicyIngressRule{Ports: policyPort(portMonitor), From: controller})
+		rules = append(rules, networkingv1.NetworkPolicyIngressRule{Ports: policyPort(PortMonitor), From: controller})
 	}
 	scrapers := append(controller[:len(controller):len(controller)], p.cluster.Spec.Exporter.From...)
 	if p.exporter.enabled && len(scrapers) > 0 {
