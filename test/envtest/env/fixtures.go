@@ -113,3 +113,17 @@ func Decode(t testing.TB, manifests []byte) []*unstructured.Unstructured {
 		}
 	}
 }
+
+// CRD is the file in config/crd of that name, decoded, and its size in bytes.
+func CRD(t testing.TB, file string) (crd *unstructured.Unstructured, size int) {
+	t.Helper()
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(filepath.Join(root, "config", "crd", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Decode(t, content)[0], len(content)
+}

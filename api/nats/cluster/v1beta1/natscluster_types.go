@@ -149,12 +149,12 @@ type JetStream struct {
 // +kubebuilder:validation:MinProperties=1
 type JetStreamLimits struct {
 	// maxMemoryStore bounds what memory streams take, in bytes; 75 % of resources.limits.memory when unset, and
-	// nats-server's own default when that is unset too.
+	// nats-server's own default when that is unset too, or when this is 0.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : !quantity(self).isLessThan(quantity('0'))",message="a limit is 0 or more"
 	MaxMemoryStore *resource.Quantity `json:"maxMemoryStore,omitempty"`
 	// maxFileStore bounds what file streams take, in bytes; 95 % of the claim's storage request when unset, and
-	// nats-server's own default without a claim.
+	// nats-server's own default without a claim, or when this is 0.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? self >= 0 : !quantity(self).isLessThan(quantity('0'))",message="a limit is 0 or more"
 	MaxFileStore *resource.Quantity `json:"maxFileStore,omitempty"`
