@@ -4,6 +4,11 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 COUNT ?= 1
+# Every build of one kind: whether a C compiler happens to be installed would otherwise decide how the standard
+# library is built, and its installation half-way would have everything built twice. And a checkout that belongs to
+# another user cannot be asked for its revision.
+export CGO_ENABLED ?= 0
+export GOFLAGS := $(GOFLAGS) -buildvcs=false
 dev := go -C tools/dev run .
 
 .PHONY: help demo up down test verify generate lint unit envtest e2e bench mutate images chart clean
@@ -48,7 +53,7 @@ mutate: ## mutation testing of every decide.go
 	@$(dev) mutate -package '$(PACKAGE)'
 
 images: ## the images as OCI archives, in out/images
-	@go -C test/cluster run ./cmd/images -out $(CURDIR)/out/images $(ARGS)
+	@go -C test/cluster run ./cmd/images $(ARGS)
 
 chart: ## check the charts and pack them into out/charts
 	@$(dev) chart

@@ -45,22 +45,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if err := steadyBuilds(); err != nil {
-		return err
-	}
 	return verbs[args[0]](ctx, &repo{box: box, out: os.Stdout}, args[1:])
-}
-
-// steadyBuilds makes every build of one kind. Whether a C compiler happens to be installed would otherwise
-// decide how the standard library is built, and a compiler that is installed half-way would have everything
-// built twice; and a checkout that belongs to another user cannot be asked for its revision.
-func steadyBuilds() error {
-	if os.Getenv("CGO_ENABLED") == "" {
-		if err := os.Setenv("CGO_ENABLED", "0"); err != nil {
-			return err
-		}
-	}
-	return os.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
 }
 
 // parse reads a verb's flags; what is left over is an error.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -93,7 +92,7 @@ func (r *repo) mutatePackage(ctx context.Context, folder string, env []string) (
 		return nil, err
 	}
 	// Its paths are relative to the folder; those with a slash are packages below it.
-	args := []string{"unleash", "--output", report.Name(), "--timeout-coefficient", "20", "--exclude-files", "/"}
+	args := []string{"unleash", "--output", report.Name(), "--output-statuses", "lct", "--timeout-coefficient", "20", "--exclude-files", "/"}
 	for _, name := range mutators {
 		args = append(args, "--"+name)
 	}
@@ -109,10 +108,11 @@ func (r *repo) mutatePackage(ctx context.Context, folder string, env []string) (
 	r.say("== %s", folder)
 	cmd := exec.CommandContext(ctx, gremlins, append(args, r.path(folder))...)
 	cmd.Dir, cmd.Env = r.box.Root, append(os.Environ(), env...)
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("gremlins: %w\n%s", err, output.Bytes())
+	cmd.Stdout, cmd.Stderr = r.out, os.Stderr
+	// It removes its copies of the checkout when it is interrupted.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	if err := cmd.Run(); err != nil || ctx.Err() != nil {
+		return nil, fmt.Errorf("gremlins: %w", cmp.Or(err, ctx.Err()))
 	}
 	return r.readMutants(report.Name(), folder)
 }
