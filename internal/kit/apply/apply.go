@@ -53,7 +53,8 @@ func (a *Applier) Apply(ctx context.Context, owner, desired client.Object) (chan
 }
 
 // ApplyAt is Apply for a write that makes something restart or go away. It asks the API server, not the cache,
-// and fails with a conflict unless the object is in the very state that was decided on.
+// and fails with a conflict unless the object is in the very state that was decided on. The zero state is that of
+// an object that does not exist.
 func (a *Applier) ApplyAt(ctx context.Context, owner, desired client.Object, at Precondition) error {
 	want, err := a.render(owner, desired)
 	if err != nil {
@@ -62,6 +63,9 @@ func (a *Applier) ApplyAt(ctx context.Context, owner, desired client.Object, at 
 	live, err := a.get(ctx, a.Reader, want.object)
 	if err != nil {
 		return err
+	}
+	if live == nil && at == (Precondition{}) {
+		return a.create(ctx, want)
 	}
 	if live == nil {
 		return a.conflict(want, "it is gone")

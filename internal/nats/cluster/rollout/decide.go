@@ -152,7 +152,7 @@ var checks = []gates.Check[view]{
 // being a member of the meta group is as good as behind in it.
 func notSettled(v view) (string, bool) {
 	verdict := v.Settled
-	if !verdict.Known || !verdict.Settled && !verdict.SettledApart(v.apart) {
+	if !verdict.SettledApart(v.apart) {
 		return verdict.Message, true
 	}
 	outside := slices.DeleteFunc(slices.Clone(verdict.OutsideMeta), func(name string) bool { return name == v.apart })

@@ -104,7 +104,7 @@ func TestDecide(t *testing.T) {
 			world: world(with(server(0, revisionNew), server(1, revisionNew), server(2, revisionNew))),
 		},
 		"nothing to do, and unsettled: no rollout begins": {
-			world: world(with(server(0, revisionNew, down), server(1, revisionNew), server(2, revisionNew)), unsettled("m", nil)),
+			world: world(with(server(0, revisionNew, down), server(1, revisionNew), server(2, revisionNew)), unsettled("m", []string{"demo-0"})),
 		},
 		"the highest ordinal first, the meta leader last": {
 			world: world(),
@@ -221,7 +221,7 @@ func TestDecide(t *testing.T) {
 		"a journalled server that is down waits while a group has no leader": {
 			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, "cccccccccc", down)),
 				journalled(v1beta1.RolloutStatus{TargetRevision: "cccccccccc", Current: "demo-2"}),
-				unsettled("m", nil, settled.Unsettled{})),
+				unsettled("m", nil, settled.Unsettled{Reason: v1beta1.ReasonGroupsLeaderless, Servers: []string{"demo-2"}})),
 			want: want{next: restart("demo-2"), gates: []gates.Gate{{Name: "Settled", Why: "m"}}, journal: &v1beta1.RolloutStatus{
 				TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
 				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},

@@ -1,0 +1,240 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/kit/apply"
+	"github.com/holdfast-dev/holdfast/internal/kit/events"
+	"github.com/holdfast-dev/holdfast/internal/kit/fact"
+	"github.com/holdfast-dev/holdfast/internal/kit/outcome"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/certificates"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/rollout"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/status"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/workload"
+	"github.com/holdfast-dev/holdfast/internal/nats/settled"
+)
+
+// told are the conditions whose changes become events. Settled is left out: it changes with every restart.
+var told = events.Rules{
+	Types:    []string{v1beta1.ConditionReady, v1beta1.ConditionProgressing},
+	Warnings: []string{v1beta1.ReasonReconcileFailed, v1beta1.ReasonUnsupportedSpec, v1beta1.ReasonScaleDownBlocked, v1beta1.ReasonReplacementBlocked, v1beta1.ReasonQuorumUnavailable},
+}
+
+// A pass is one reconciliation: what it has found out so far, for the concerns that follow and for the report.
+type pass struct {
+	*Reconciler
+	cluster *v1beta1.NatsCluster
+	certs   certificates.Named
+	report  status.Report
+}
+
+// readServers reads the objects from the cache and asks the servers.
+func (p *pass) readServers(ctx context.Context) outcome.Outcome {
+	p.report.Servers, p.report.Settled = p.look(ctx, p.Client)
+	return outcome.Continue()
+}
+
+func (p *pass) look(ctx context.Context, reader client.Reader) (fact.Fact[facts.Servers], settled.Verdict) {
+	servers := facts.Read(ctx, reader, p.cluster)
+	known, _ := servers.Get()
+	var targets []settled.Target
+	for _, server := range known.Existing() {
+		targets = append(targets, settled.Target{Name: server.Name, URL: monitorURL(server)})
+	}
+	return servers, settled.Judge(settled.Observe(ctx, p.Monitor, targets, p.cluster.Spec.JetStream != nil))
+}
+
+// monitorURL is where a server's monitoring port answers: at its Pod's address, since its name has none before
+// the Pod is published.
+func monitorURL(server facts.Server) string {
+	if server.Pod == nil || server.Pod.Status.PodIP == "" {
+		return ""
+	}
+	return "http://" + net.JoinHostPort(server.Pod.Status.PodIP, strconv.Itoa(render.PortMonitor))
+}
+
+func (p *pass) keepCertificates(ctx context.Context) outcome.Outcome {
+	named, err := certificates.Keep(ctx, p.applier(), p.cluster, p.Clock.Now())
+	if err != nil {
+		return p.failed(err)
+	}
+	p.certs, p.report.Waiting = named, named.Waiting
+	return outcome.Continue()
+}
+
+func (p *pass) render(context.Context) outcome.Outcome {
+	out, err := render.Render(render.Input{
+		Cluster: p.cluster, ControllerNamespace: p.Namespace, Exporter: p.Exporter,
+		ClientTLS: p.certs.Client, RoutesTLS: p.certs.Routes,
+	})
+	var unsupported *render.UnsupportedError
+	switch {
+	case errors.As(err, &unsupported):
+		return p.hold(workload.Hold{Reason: v1beta1.ReasonUnsupportedSpec, Message: unsupported.Error()})
+	case err != nil:
+		return p.failed(err)
+	}
+	p.report.Rendered = &out
+	return outcome.Continue()
+}
+
+func (p *pass) bringIntoBeing(ctx context.Context) outcome.Outcome {
+	plan := workload.Decide(workload.World{
+		Rendered: *p.report.Rendered, JetStream: p.cluster.Spec.JetStream != nil,
+		CertificateMissing: len(p.certs.Waiting) > 0, Servers: p.report.Servers,
+	})
+	p.report.Workload = plan
+	switch {
+	case plan.Hold != nil:
+		return p.hold(*plan.Hold)
+	case plan.Unknown != "":
+		return outcome.Retry(whenBusy, plan.Unknown)
+	}
+	if err := workload.Act(ctx, p.applier(), p.cluster, *p.report.Rendered, plan); err != nil {
+		return p.failed(err)
+	}
+	if len(p.certs.Waiting) > 0 { // nothing restarts towards a certificate that is not there
+		return outcome.Retry(whenUnsettled, p.certs.Waiting[0].Message)
+	}
+	return outcome.Continue()
+}
+
+// roll writes the journal, then takes the step.
+func (p *pass) roll(ctx context.Context) outcome.Outcome {
+	world := p.world(p.report.Servers, p.report.Settled)
+	plan := rollout.Decide(world, metav1.NewTime(p.Clock.Now()))
+	p.report.Rollout = &plan
+	if plan.Next != nil {
+		p.report.RestartReason = p.restartReason(*plan.Next)
+	}
+	if plan.Step == nil {
+		return outcome.Continue()
+	}
+	if err := p.writeStatus(ctx); err != nil {
+		return outcome.Failed(err)
+	}
+	actor := rollout.Actor{Applier: p.applier(), Reread: func(ctx context.Context) rollout.World {
+		return p.world(p.look(ctx, p.Live))
+	}}
+	if out := actor.Act(ctx, p.cluster, *p.report.Rendered, *plan.Step); out.Stops() {
+		return out
+	}
+	p.Events.Action(p.cluster, nil, "RolloutStep", string(plan.Step.Kind), fmt.Sprintf("%s of %s", plan.Step.Kind, plan.Step.Server))
+	return outcome.Retry(whenBusy, "step taken")
+}
+
+func (p *pass) world(servers fact.Fact[facts.Servers], verdict settled.Verdict) rollout.World {
+	world := rollout.World{
+		Target: p.report.Rendered.Revision, Servers: servers, Settled: verdict,
+		Journal: p.cluster.Status.Rollout, Differs: map[string]bool{},
+	}
+	known, _ := servers.Get()
+	for _, wanted := range p.report.Rendered.Servers {
+		world.Planned = append(world.Planned, wanted.Name)
+		if server := known.Get(wanted.Name); server.StatefulSet != nil {
+			world.Differs[wanted.Name] = !p.asRendered(wanted, server)
+		}
+	}
+	return world
+}
+
+// asRendered compares without a request. A comparison that fails counts as a difference: the step that follows
+// fails with the same error, and says so.
+func (p *pass) asRendered(wanted render.Server, server facts.Server) bool {
+	if server.ConfigMap == nil {
+		return false
+	}
+	config, err := p.applier().Matches(p.cluster, wanted.ConfigMap, server.ConfigMap)
+	if !config || err != nil {
+		return false
+	}
+	set, err := p.applier().Matches(p.cluster, wanted.StatefulSet, server.StatefulSet)
+	return set && err == nil
+}
+
+func (p *pass) restartReason(step rollout.Step) string {
+	if step.Kind != rollout.Restart {
+		return ""
+	}
+	servers, _ := p.report.Servers.Get()
+	for _, wanted := range p.report.Rendered.Servers {
+		if wanted.Name == step.Server {
+			return rollout.Reason(servers.Get(step.Server), wanted)
+		}
+	}
+	return ""
+}
+
+func (p *pass) hold(hold workload.Hold) outcome.Outcome {
+	p.report.Hold = &hold
+	return outcome.Retry(p.wake(), hold.Reason)
+}
+
+// failed reports what stands in the way: every foreign object by name, or the error itself.
+func (p *pass) failed(err error) outcome.Outcome {
+	foreign := apply.Foreign(err)
+	if len(foreign) == 0 {
+		p.report.Failure = err.Error()
+		return outcome.Failed(err)
+	}
+	names := make([]string, 0, len(foreign))
+	for _, object := range foreign {
+		names = append(names, object.Kind+" "+object.Name)
+	}
+	p.report.Failure = fmt.Sprintf("%s: of a name that this NatsCluster needs, and not controlled by it; nothing of that name was written: delete or rename each, or rename the NatsCluster",
+		strings.Join(names, ", "))
+	return outcome.Retry(whenUnsettled, "foreign objects")
+}
+
+// wake is when to look again if nothing happens.
+func (p *pass) wake() time.Duration {
+	switch {
+	case p.report.Rollout != nil && p.report.Rollout.Journal != nil || len(p.report.Workload.Create) > 0:
+		return whenBusy
+	case p.report.Settled.Settled && p.report.Hold == nil:
+		return whenSettled
+	}
+	return whenUnsettled
+}
+
+// writeStatus writes the status if it changed, with the resourceVersion that the pass was decided on: of two
+// controllers that decided on the same NatsCluster, one fails here.
+func (p *pass) writeStatus(ctx context.Context) error {
+	next := status.Build(p.report, p.Clock.Now())
+	key := client.ObjectKeyFromObject(p.cluster)
+	defer func() {
+		p.Metrics.Conditions(v1beta1.KindNatsCluster, key, p.cluster.Status.Conditions)
+		pending, waitingFor := 0, ""
+		if rollout := p.cluster.Status.Rollout; rollout != nil {
+			pending = len(rollout.Pending)
+			if rollout.Gate != nil {
+				waitingFor = string(rollout.Gate.WaitingFor)
+			}
+		}
+		p.Metrics.Rollout(v1beta1.KindNatsCluster, key, pending, waitingFor)
+	}()
+	if equality.Semantic.DeepEqual(p.cluster.Status, next) {
+		return nil
+	}
+	previous := p.cluster.Status
+	p.cluster.Status = next
+	if err := p.Client.Status().Update(ctx, p.cluster); err != nil {
+		p.cluster.Status = previous
+		return fmt.Errorf("writing the status of %s: %w", key, err)
+	}
+	p.Events.Report(p.cluster, events.Transitions(previous.Conditions, next.Conditions, told))
+	return nil
+}

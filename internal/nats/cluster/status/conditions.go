@@ -1,0 +1,148 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/rollout"
+)
+
+// ready counts planned servers whose Pod is Ready at its template.
+func ready(r Report, known bool, count int) metav1.Condition {
+	wanted := int(r.Cluster.Spec.Replicas)
+	message := fmt.Sprintf("%d of %d servers ready", count, wanted)
+	switch {
+	case r.Failure != "":
+		return condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonReconcileFailed, r.Failure)
+	case !known:
+		return condition(v1beta1.ConditionReady, metav1.ConditionUnknown, v1beta1.ReasonObservationFailed, r.Servers.Why())
+	case count >= wanted:
+		return condition(v1beta1.ConditionReady, metav1.ConditionTrue, v1beta1.ReasonAllServersReady, message)
+	case 2*count > wanted:
+		return condition(v1beta1.ConditionReady, metav1.ConditionTrue, v1beta1.ReasonQuorumAvailable, message)
+	}
+	return condition(v1beta1.ConditionReady, metav1.ConditionFalse, v1beta1.ReasonQuorumUnavailable, message)
+}
+
+func settledCondition(r Report) metav1.Condition {
+	value := metav1.ConditionFalse
+	switch {
+	case !r.Settled.Known:
+		value = metav1.ConditionUnknown
+	case r.Settled.Settled:
+		value = metav1.ConditionTrue
+	}
+	return condition(v1beta1.ConditionSettled, value, r.Settled.Reason, r.Settled.Message)
+}
+
+// progressing is the first that holds, in the order of the reasons in the api package.
+func progressing(r Report, next v1beta1.NatsClusterStatus) metav1.Condition {
+	is := func(value metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return condition(v1beta1.ConditionProgressing, value, reason, message)
+	}
+	switch {
+	case r.Failure != "":
+		return is(metav1.ConditionFalse, v1beta1.ReasonReconcileFailed, r.Failure)
+	case r.Hold != nil:
+		return is(metav1.ConditionFalse, r.Hold.Reason, r.Hold.Message)
+	case len(r.Waiting) > 0:
+		return is(metav1.ConditionTrue, r.Waiting[0].Reason, r.Waiting[0].Message)
+	case len(r.Workload.Terminating) > 0:
+		return is(metav1.ConditionTrue, v1beta1.ReasonClaimTerminating, fmt.Sprintf(
+			"waiting for the claim of %s to be deleted; what still uses it is in kubectl describe pvc data-%s-0", strings.Join(r.Workload.Terminating, ", "), r.Workload.Terminating[0]))
+	}
+	if message := creating(r, next); message != "" {
+		return is(metav1.ConditionTrue, v1beta1.ReasonCreating, message)
+	}
+	if r.Rollout != nil && r.Rollout.Journal != nil {
+		reason, message := rolling(r)
+		return is(metav1.ConditionTrue, reason, message)
+	}
+	return is(metav1.ConditionFalse, v1beta1.ReasonUpToDate, "every server runs what the spec asks for")
+}
+
+// creating holds while a planned server has never reported a version.
+func creating(r Report, next v1beta1.NatsClusterStatus) string {
+	servers, known := r.Servers.Get()
+	var missing, why []string
+	for _, entry := range next.Servers {
+		if !known || entry.Version != "" || !slices.Contains(planned(r), entry.Name) {
+			continue
+		}
+		missing = append(missing, entry.Name)
+		if reason := servers.Get(entry.Name).NotReady(); reason != "" {
+			why = append(why, reason)
+		} else {
+			why = append(why, entry.Name+" does not answer yet")
+		}
+	}
+	if len(missing) == 0 {
+		return ""
+	}
+	total := int(r.Cluster.Spec.Replicas)
+	return fmt.Sprintf("creating servers (%d of %d are up); %s", total-len(missing), total, few(why))
+}
+
+// rolling says which server, what is waited for, and what to do.
+func rolling(r Report) (reason, message string) {
+	journal := r.Rollout.Journal
+	reason, message = v1beta1.ReasonRollingRestart, doing(r)
+	if next := r.Rollout.Next; next != nil && next.Kind == rollout.Remove {
+		reason = v1beta1.ReasonScalingDown
+		message = "removing " + next.Server
+		if next.Server != journal.Current {
+			message = "before " + message
+		}
+	}
+	if len(r.Rollout.Gates) > 0 {
+		gate := r.Rollout.Gates[0]
+		message += fmt.Sprintf("; waiting for %s: %s", gate.Name, gate.Why)
+	}
+	return reason, message + "; " + advice(r)
+}
+
+// doing names the server that is being restarted, or the next one once that is back and runs what it should.
+func doing(r Report) string {
+	journal, next := r.Rollout.Journal, r.Rollout.Next
+	undone := len(journal.Pending) // servers whose step has not been taken
+	if next != nil && next.Server == journal.Current {
+		undone++
+	}
+	total := len(journal.Updated) + undone
+	switch {
+	case next == nil:
+		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, len(journal.Updated), total)
+	case next.Server == journal.Current:
+		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, len(journal.Updated)+1, total)
+	case journal.Current != "" && !isBack(r, journal.Current):
+		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, len(journal.Updated), total)
+	}
+	return fmt.Sprintf("before restarting %s (%d of %d)", next.Server, len(journal.Updated)+1, total)
+}
+
+func isBack(r Report, server string) bool {
+	servers, _ := r.Servers.Get()
+	return servers.Get(server).NotReady() == "" && r.Settled.Servers[server].ConfigRevision == r.Rollout.Journal.TargetRevision
+}
+
+// advice is what to do next. A Pod that cannot start does not get better by waiting; everything else does.
+func advice(r Report) string {
+	for _, gate := range r.Rollout.Gates {
+		if strings.Contains(gate.Why, ": container ") || strings.Contains(gate.Why, ": no node for it") {
+			return "see kubectl describe pod and correct the spec or the node: the rollout goes on by itself then"
+		}
+	}
+	return "nothing to do: the rollout goes on by itself"
+}
+
+// few keeps three and counts the rest: a message has a bound.
+func few(why []string) string {
+	if len(why) > 3 {
+		return fmt.Sprintf("%s; and %d more", strings.Join(why[:3], "; "), len(why)-3)
+	}
+	return strings.Join(why, "; ")
+}

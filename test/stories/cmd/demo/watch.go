@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"golang.org/x/term"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/test/stories/lab"
+)
+
+// A step is one server's turn, as it was seen.
+type step struct {
+	server     string
+	begin, end time.Time
+}
+
+// steps are in the order in which they began.
+type steps []step
+
+// see takes up what the journal says: a step lasts until the next server is chosen or the rollout is over.
+func (s steps) see(cluster *v1beta1.NatsCluster, now time.Time) steps {
+	current := ""
+	if cluster.Status.Rollout != nil {
+		current = cluster.Status.Rollout.Current
+	}
+	if last := len(s) - 1; last >= 0 && s[last].end.IsZero() && s[last].server != current {
+		s[last].end = now
+	}
+	if current != "" && (len(s) == 0 || s[len(s)-1].server != current) {
+		s = append(s, step{server: current, begin: now})
+	}
+	return s
+}
+
+// watch shows the NatsCluster until it is up to date: on a live screen on a terminal, else as a line for each
+// thing that changed.
+func watch(ctx context.Context, l *lab.Lab, within time.Duration) (steps, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	show, finish := printLines(), func() {}
+	if term.IsTerminal(int(os.Stdout.Fd())) {
+		show, finish = liveScreen(stop)
+	}
+	var told steps
+	_, err := l.UntilCluster(ctx, within, namespace, name, "up to date", func(cluster *v1beta1.NatsCluster) (bool, string) {
+		told = told.see(cluster, time.Now())
+		show(frame(cluster, told, time.Now()))
+		return lab.UpToDate(cluster)
+	})
+	finish()
+	return told, err
+}
+
+// printLines prints the sentence of a frame when it differs from the last one.
+func printLines() func(picture) {
+	last := ""
+	return func(p picture) {
+		if p.sentence != last {
+			say("%s", p.sentence)
+			last = p.sentence
+		}
+	}
+}
+
+type screen struct {
+	picture picture
+	quit    func()
+}
+
+// Init is part of tea.Model; the pictures come from outside.
+func (s screen) Init() tea.Cmd { return nil }
+
+// Update takes a new picture, or ctrl-c, which the terminal in its raw mode does not turn into a signal.
+func (s screen) Update(message tea.Msg) (tea.Model, tea.Cmd) {
+	switch message := message.(type) {
+	case picture:
+		s.picture = message
+	case tea.KeyPressMsg:
+		if message.String() == "ctrl+c" {
+			s.quit()
+			return s, tea.Quit
+		}
+	}
+	return s, nil
+}
+
+// View is part of tea.Model.
+func (s screen) View() tea.View { return tea.NewView(s.picture.String()) }
+
+// liveScreen runs the screen until finish is called; the last picture stays on the terminal.
+func liveScreen(quit func()) (show func(picture), finish func()) {
+	program := tea.NewProgram(screen{quit: quit}, tea.WithoutSignalHandler())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if _, err := program.Run(); err != nil {
+			fmt.Fprintln(os.Stderr, "demo: the screen:", err)
+		}
+	}()
+	return func(p picture) { program.Send(p) }, func() {
+		program.Quit()
+		<-done
+	}
+}

@@ -1,0 +1,52 @@
+// Package deletion is the story of a NatsCluster that is deleted and made again on its old disks.
+package deletion
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/test/stories/lab"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Run tells the story.
+func Run(s *lab.Story) {
+	ctx := s.Context()
+	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
+	cluster, err := s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
+	s.Must(err)
+	book, err := s.StartLedger(ctx, s.Namespace, cluster.Status.Endpoints.Client)
+	s.Must(err)
+
+	s.Must(s.Client.Delete(ctx, cluster))
+	s.Must(lab.Until(ctx, 5*time.Minute, "everything rendered to be gone", func(ctxt context.Context) (bool, string) {
+		pods, err := s.Pods(ctxt, s.Namespace, "demo")
+		if err != nil {
+			return false, err.Error()
+		}
+		sets, err := s.Servers(ctxt, s.Namespace, "demo")
+		return err == nil && len(pods)+len(sets) == 0, fmt.Sprintf("%d Pods, %d StatefulSets, %v", len(pods), len(sets), err)
+	}))
+	var claims corev1.PersistentVolumeClaimList
+	s.Must(s.Client.List(ctx, &claims, client.InNamespace(s.Namespace), client.MatchingLabels{v1beta1.LabelCluster: "demo"}))
+	if len(claims.Items) != 3 {
+		s.Fatalf("%d claims are left, want 3", len(claims.Items))
+	}
+
+	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
+	_, err = s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
+	s.Must(err)
+	report, err := book.Finish(ctx)
+	s.Must(err)
+	if !report.OK {
+		s.Errorf("the ledger: %v", report.Reasons)
+	}
+}

@@ -1,0 +1,71 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// A Story is told once in a namespace of its own, on a cluster on which the chart is installed.
+type Story struct {
+	*testing.T
+	*Lab
+	Namespace string
+}
+
+// Tell runs a story in a new namespace, and removes the namespace after it. A story that fails shows what a
+// person would look at.
+func (l *Lab) Tell(t *testing.T, name string, story func(*Story)) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
+	if err := l.Client.Create(t.Context(), namespace); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, stop := context.WithTimeout(context.Background(), 8*time.Minute)
+		defer stop()
+		if t.Failed() {
+			l.show(ctx, t, namespace.Name)
+		}
+		if err := l.removeNamespace(ctx, namespace); err != nil {
+			t.Error(err)
+		}
+	})
+	story(&Story{T: t, Lab: l, Namespace: namespace.Name})
+}
+
+func (l *Lab) removeNamespace(ctx context.Context, namespace *corev1.Namespace) error {
+	if err := l.Client.Delete(ctx, namespace); err != nil {
+		return err
+	}
+	return Until(ctx, 7*time.Minute, "namespace "+namespace.Name+" to be gone", func(ctx context.Context) (bool, string) {
+		err := l.Client.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
+		return apierrors.IsNotFound(err), fmt.Sprint(namespace.Status.Conditions)
+	})
+}
+
+func (l *Lab) show(ctx context.Context, t *testing.T, namespace string) {
+	for _, words := range []string{
+		"get natsclusters,statefulsets,pods,pvc,events -n " + namespace + " -o wide",
+		"describe natsclusters -n " + namespace,
+		"logs -n " + Release + " -l app.kubernetes.io/name=nats-cluster-controller --tail=60 --prefix",
+		"get nodes,pods -A -o wide",
+	} {
+		out, err := l.Kubectl(ctx, strings.Fields(words)...)
+		t.Logf("kubectl %s\n%s%v", words, out, err)
+	}
+}
+
+// Must ends the story on an error.
+func (s *Story) Must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}

@@ -1,0 +1,88 @@
+package lab
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+)
+
+// Rollout is what was seen of a rollout from outside.
+type Rollout struct {
+	// Servers are the servers in the order in which their steps began.
+	Servers []string
+	// FirstLeader and LastLeader led the meta group when the first and the last step began.
+	FirstLeader, LastLeader string
+	// MostDown is the largest number of servers that were not ready at a time.
+	MostDown int
+}
+
+// WatchRollout watches a NatsCluster and its Pods until the returned function is called. It must be up to date
+// when the watch begins.
+func (s *Story) WatchRollout(namespace, name string) func() Rollout {
+	ctx, stop := context.WithCancel(s.Context())
+	clusters, err := s.Client.Watch(ctx, &v1beta1.NatsClusterList{}, client.InNamespace(namespace))
+	s.Must(err)
+	pods, err := s.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace), client.MatchingLabels{v1beta1.LabelCluster: name})
+	s.Must(err)
+	var (
+		seen Rollout
+		both sync.WaitGroup
+	)
+	both.Go(func() {
+		for event := range clusters.ResultChan() {
+			if cluster, ok := event.Object.(*v1beta1.NatsCluster); ok && cluster.Name == name {
+				seen.step(cluster)
+			}
+		}
+	})
+	both.Go(func() {
+		down := map[string]bool{}
+		for event := range pods.ResultChan() {
+			if pod, ok := event.Object.(*corev1.Pod); ok {
+				down[pod.Name] = event.Type == watch.Deleted || !ready(pod)
+				count := 0
+				for _, isDown := range down {
+					if isDown {
+						count++
+					}
+				}
+				seen.MostDown = max(seen.MostDown, count)
+			}
+		}
+	})
+	return func() Rollout {
+		stop()
+		both.Wait()
+		return seen
+	}
+}
+
+func (r *Rollout) step(cluster *v1beta1.NatsCluster) {
+	rollout := cluster.Status.Rollout
+	if rollout == nil || rollout.Current == "" || slices.Contains(r.Servers, rollout.Current) {
+		return
+	}
+	leader := ""
+	if cluster.Status.JetStream != nil {
+		leader = cluster.Status.JetStream.MetaLeader
+	}
+	if len(r.Servers) == 0 {
+		r.FirstLeader = leader
+	}
+	r.Servers, r.LastLeader = append(r.Servers, rollout.Current), leader
+}
+
+func ready(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp != nil {
+		return false
+	}
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}

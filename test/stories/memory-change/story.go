@@ -1,0 +1,76 @@
+// Package memorychange is the story of a rolling restart under load.
+package memorychange
+
+import (
+	"embed"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/test/stories/lab"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Run tells the story.
+func Run(s *lab.Story) {
+	ctx := s.Context()
+	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
+	before, err := s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
+	s.Must(err)
+	processes, err := s.Processes(ctx, s.Namespace, "demo")
+	s.Must(err)
+	book, err := s.StartLedger(ctx, s.Namespace, before.Status.Endpoints.Client)
+	s.Must(err)
+
+	s.Must(book.Mark(ctx, "memory-change"))
+	watch := s.WatchRollout(s.Namespace, "demo")
+	s.Must(s.Apply(ctx, s.Namespace, files, "more-memory.yaml"))
+	_, err = s.UntilCluster(ctx, time.Minute, s.Namespace, "demo", "restarting", lab.HasCondition(v1beta1.ConditionProgressing, metav1.ConditionTrue, v1beta1.ReasonRollingRestart))
+	s.Must(err)
+	after, err := s.UntilCluster(ctx, 6*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
+	s.Must(err)
+	seen := watch()
+	s.Must(book.End(ctx))
+
+	if len(seen.Servers) != 3 || slices.Index(seen.Servers, "demo-2") > slices.Index(seen.Servers, "demo-0") && seen.FirstLeader != "demo-2" {
+		s.Errorf("the servers were restarted in the order %v; demo-2 goes before demo-0 unless it leads the meta group", seen.Servers)
+	}
+	if last := seen.Servers[len(seen.Servers)-1]; last != seen.LastLeader {
+		s.Errorf("%s was restarted last, while %s led the meta group", last, seen.LastLeader)
+	}
+	if seen.MostDown > 1 {
+		s.Errorf("%d servers were down at a time", seen.MostDown)
+	}
+	if after.Status.Rollout != nil || after.Status.Config.RestartReason != "the StatefulSet spec is restart-only" {
+		s.Errorf("rollout %v, reason %q", after.Status.Rollout, after.Status.Config.RestartReason)
+	}
+	if got := after.Status.JetStream.Limits.MaxMemoryStore.String(); got != "6Gi" {
+		s.Errorf("memory store %s, want 6Gi", got)
+	}
+	pods, err := s.Pods(ctx, s.Namespace, "demo")
+	s.Must(err)
+	for _, pod := range pods {
+		if got := pod.Spec.Containers[0].Resources.Limits.Memory().String(); got != "8Gi" {
+			s.Errorf("%s has a memory limit of %s, want 8Gi", pod.Name, got)
+		}
+	}
+	renewed, err := s.Processes(ctx, s.Namespace, "demo")
+	s.Must(err)
+	for name, old := range processes {
+		if now := renewed[name]; now.ID == old.ID || !now.Start.After(old.Start) {
+			s.Errorf("%s is the process of before: %s since %s", name, now.ID, now.Start)
+		}
+	}
+	report, err := book.Finish(ctx)
+	s.Must(err)
+	if !report.OK {
+		s.Errorf("the ledger: %v", report.Reasons)
+	}
+	for _, change := range report.Changes {
+		s.Logf("%s: %d acknowledged in %.0f s, %d lost, longest gap %d ms", change.Name, change.Acknowledged, change.Seconds, report.Faults["lost"], change.Gaps.LongestMillis)
+	}
+}

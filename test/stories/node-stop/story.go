@@ -1,0 +1,75 @@
+// Package nodestop is the story of a node that is shut down and started again.
+package nodestop
+
+import (
+	"embed"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/test/stories/lab"
+)
+
+//go:embed *.yaml
+var files embed.FS
+
+// Run tells the story.
+func Run(s *lab.Story) {
+	ctx := s.Context()
+	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
+	before, err := s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
+	s.Must(err)
+	processes, err := s.Processes(ctx, s.Namespace, "demo")
+	s.Must(err)
+	book, err := s.StartLedger(ctx, s.Namespace, before.Status.Endpoints.Client)
+	s.Must(err)
+	server, node := serverAwayFrom(s, "ledger")
+
+	s.Must(book.Mark(ctx, "node-stop"))
+	s.Must(s.Cluster.StopNode(ctx, node))
+	away, err := s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "unsettled", lab.HasCondition(v1beta1.ConditionSettled, metav1.ConditionFalse, v1beta1.ReasonServersSilent))
+	s.Must(err)
+	if message := meta.FindStatusCondition(away.Status.Conditions, v1beta1.ConditionSettled).Message; !strings.Contains(message, server) {
+		s.Errorf("the message does not name %s: %s", server, message)
+	}
+	_, err = s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "without one server", lab.HasCondition(v1beta1.ConditionReady, metav1.ConditionTrue, v1beta1.ReasonQuorumAvailable))
+	s.Must(err)
+
+	s.Must(s.Cluster.StartNode(ctx, node))
+	_, err = s.UntilCluster(ctx, 5*time.Minute, s.Namespace, "demo", "whole again", lab.UpToDate)
+	s.Must(err)
+	s.Must(book.End(ctx))
+	again, err := s.Processes(ctx, s.Namespace, "demo")
+	s.Must(err)
+	for name, process := range processes {
+		if restarted := again[name].ID != process.ID; restarted != (name == server) {
+			s.Errorf("%s restarted: %v", name, restarted)
+		}
+	}
+	report, err := book.Finish(ctx)
+	s.Must(err)
+	if !report.OK {
+		s.Errorf("the ledger: %v", report.Reasons)
+	}
+}
+
+// serverAwayFrom finds a server on a node that runs no Pod of that app: the one who keeps account has to stay.
+func serverAwayFrom(s *lab.Story, app string) (server, node string) {
+	s.Helper()
+	var keepers corev1.PodList
+	s.Must(s.Client.List(s.Context(), &keepers, client.InNamespace(s.Namespace), client.MatchingLabels{"app.kubernetes.io/name": app}))
+	pods, err := s.Pods(s.Context(), s.Namespace, "demo")
+	s.Must(err)
+	for _, pod := range pods {
+		if len(keepers.Items) == 1 && pod.Spec.NodeName != keepers.Items[0].Spec.NodeName {
+			return pod.Labels[v1beta1.LabelServer], pod.Spec.NodeName
+		}
+	}
+	s.Fatalf("every server shares the node of %s", app)
+	return "", ""
+}
