@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// A level is one step of the test ladder. Where a test's package lies decides its level.
+// A level is one step of the test ladder.
 type level struct {
 	name, what string
-	targets    []target
 	// kube says that the tests start a kube-apiserver.
 	kube bool
 	// flags are further flags of `go test`.
@@ -22,77 +21,70 @@ type level struct {
 	each bool
 }
 
-// A target is packages of one module.
-type target struct {
-	module   string
-	packages []string
-	// except are import paths, relative to the module's, that another level runs.
-	except []string
+// levels is the ladder from the bottom. L1 (properties) and L2 (sequences of decisions) are ordinary tests
+// beside the code they are about, and run with L0. Above L0 packages run one at a time: each has an API server,
+// an etcd or a whole cluster of its own.
+func levels() []level {
+	alone := []string{"-count=1", "-p=1"}
+	return []level{
+		{name: "L0", what: "decisions, builders, tools", timeout: 10 * time.Minute},
+		{name: "L3", what: "CRDs on a real API server", kube: true, flags: alone, timeout: 10 * time.Minute},
+		{name: "L4", what: "controllers on a real API server, real peers, the local Kubernetes itself", kube: true, flags: alone, timeout: 20 * time.Minute},
+		{name: "L5", what: "stories on the local Kubernetes", kube: true, flags: []string{"-p=1", "-failfast"}, timeout: 45 * time.Minute, each: true},
+	}
 }
 
 const (
-	crdTests = "test/envtest/crd"
-	stories  = "test/stories"
+	stories    = "test/stories"
+	rootModule = "github.com/holdfast-dev/holdfast"
 )
 
-// levels is the ladder from the bottom. L1 (properties) and L2 (stories of a decision) are ordinary tests
-// beside the code they are about, so L0 runs them.
-func levels() []level {
-	return []level{
-		{
-			name: "L0", what: "decisions, builders, tools", timeout: 10 * time.Minute,
-			targets: []target{
-				{module: ".", packages: []string{"./api/...", "./cmd/...", "./internal/..."}},
-				{module: "tools/dev", packages: []string{"./..."}},
-				{module: "tools/toolbox", packages: []string{"./..."}},
-				{module: "test/ledger", packages: []string{"./..."}},
-			},
-		},
-		{
-			name: "L3", what: "CRDs on a real API server", kube: true, timeout: 10 * time.Minute, flags: []string{"-count=1"},
-			targets: []target{{module: ".", packages: []string{"./" + crdTests + "/..."}}},
-		},
-		{
-			// One package at a time: each has an API server and an etcd of its own.
-			name: "L4", what: "controllers on a real API server, with real peers", kube: true, timeout: 20 * time.Minute, flags: []string{"-count=1", "-p=1"},
-			targets: []target{
-				{module: ".", packages: []string{"./test/envtest/...", "./test/sim/..."}, except: []string{crdTests}},
-				{module: "test/cluster", packages: []string{"./..."}},
-			},
-		},
-		{
-			name: "L5", what: "stories on a local Kubernetes", kube: true, timeout: 45 * time.Minute, flags: []string{"-p=1", "-failfast"}, each: true,
-			targets: []target{{module: stories, packages: []string{"./..."}}},
-		},
-	}
+// A testPackage is a package with tests.
+type testPackage struct {
+	// path is the import path, module the module's folder.
+	path, module string
+	imports      []string // of its tests
 }
 
-// packagesOf lists the import paths of a target that have tests. A pattern whose folder is not there names no
-// package.
-func (r *repo) packagesOf(t target) ([]string, error) {
-	patterns := slices.DeleteFunc(slices.Clone(t.packages), func(p string) bool {
-		return !exists(r.path(t.module, strings.TrimSuffix(p, "/...")))
-	})
-	if len(patterns) == 0 {
-		return nil, nil
+// level says where on the ladder a package is: by its folder, and by whether its tests start an API server.
+// What is neither is L0, so the tests of a new module or folder are never left out.
+func (p testPackage) level() string {
+	in := func(folder string) bool { return within(p.path, rootModule+"/"+folder) }
+	switch {
+	case in(stories):
+		return "L5"
+	case in("test/envtest/crd"):
+		return "L3"
+	case in("test/envtest"), in("test/sim"), in("test/cluster"), slices.Contains(p.imports, rootModule+"/test/envtest/env"):
+		return "L4"
 	}
-	const withTests = `{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}} {{.Module.Path}}{{end}}`
-	cmd := exec.Command("go", append([]string{"list", "-e", "-f", withTests}, patterns...)...)
-	cmd.Dir = r.path(t.module)
-	var errOut strings.Builder
-	cmd.Stderr = &errOut
-	out, err := cmd.Output()
+	return "L0"
+}
+
+func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
+
+// testPackages lists the packages with tests of every module.
+func (r *repo) testPackages() ([]testPackage, error) {
+	modules, err := r.modules()
 	if err != nil {
-		return nil, fmt.Errorf("listing the packages of %s: %w\n%s", t.module, err, errOut.String())
+		return nil, err
 	}
-	var found []string
-	for line := range strings.Lines(string(out)) {
-		pkg, module, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if pkg != "" && !slices.ContainsFunc(t.except, func(e string) bool { return within(pkg, module+"/"+e) }) {
-			found = append(found, pkg)
+	var found []testPackage
+	for _, module := range modules {
+		const withTests = `{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{range .TestImports}} {{.}}{{end}}{{range .XTestImports}} {{.}}{{end}}{{end}}`
+		cmd := exec.Command("go", "list", "-e", "-f", withTests, "./...")
+		cmd.Dir = r.path(module)
+		var errOut strings.Builder
+		cmd.Stderr = &errOut
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("listing the packages of %s: %w\n%s", module, err, errOut.String())
+		}
+		for line := range strings.Lines(string(out)) {
+			if words := strings.Fields(line); len(words) > 0 {
+				found = append(found, testPackage{path: words[0], module: module, imports: words[1:]})
+			}
 		}
 	}
 	return found, nil
 }
-
-func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }

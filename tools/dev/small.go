@@ -15,7 +15,7 @@ func benchVerb(ctx context.Context, r *repo, args []string) error {
 	if err := parse(set, args); err != nil {
 		return err
 	}
-	return r.run(ctx, ".", "go", "test", "-run=^$", "-bench="+*pattern, "-benchmem", "./internal/...", "./test/bench/...")
+	return r.run(ctx, ".", "go", "test", "-run=^$", "-bench="+*pattern, "-benchmem", "./internal/...")
 }
 
 // chartVerb checks every chart and packs it into out/charts.

@@ -35,10 +35,14 @@ func testVerb(ctx context.Context, r *repo, args []string) error {
 	if err != nil {
 		return err
 	}
+	all, err := r.testPackages()
+	if err != nil {
+		return err
+	}
 	var results []result
 	for _, l := range wanted {
 		l.flags = append(slices.Clone(l.flags), l.more(*count, *pattern)...)
-		res, err := r.runLevel(ctx, l)
+		res, err := r.runLevel(ctx, l, slices.DeleteFunc(slices.Clone(all), func(p testPackage) bool { return p.level() != l.name }))
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
@@ -77,7 +81,7 @@ func (l level) more(count int, pattern string) []string {
 	return append(flags, "-timeout", timeout.String())
 }
 
-func (r *repo) runLevel(ctx context.Context, l level) (result, error) {
+func (r *repo) runLevel(ctx context.Context, l level, packages []testPackage) (result, error) {
 	r.say("== %s: %s", l.name, l.what)
 	env, err := r.natsEnv(ctx)
 	if err != nil {
@@ -92,15 +96,13 @@ func (r *repo) runLevel(ctx context.Context, l level) (result, error) {
 	}
 	res := result{level: l}
 	start := time.Now()
-	for _, t := range l.targets {
-		packages, err := r.packagesOf(t)
-		if err != nil {
-			return res, err
+	for i := 0; i < len(packages); {
+		module := packages[i].module
+		var paths []string
+		for ; i < len(packages) && packages[i].module == module; i++ {
+			paths = append(paths, packages[i].path)
 		}
-		if len(packages) == 0 {
-			continue
-		}
-		found, err := r.goTest(ctx, l, t.module, packages, env)
+		found, err := r.goTest(ctx, l, module, paths, env)
 		if err != nil {
 			return res, err
 		}

@@ -10,26 +10,28 @@ import (
 	"github.com/holdfast-dev/holdfast/tools/toolbox"
 )
 
-// TestEveryModuleHasALevel keeps a new module's tests from never being run.
-func TestEveryModuleHasALevel(t *testing.T) {
-	box, err := toolbox.New(".", os.Stderr)
-	if err != nil {
-		t.Fatal(err)
+func TestLevelOfAPackage(t *testing.T) {
+	cases := map[string]struct {
+		path    string
+		imports []string
+		want    string
+	}{
+		"a decision":                      {path: "internal/nats/settled", imports: []string{"testing"}, want: "L0"},
+		"what starts an API server":       {path: "internal/kit/apply", imports: []string{"testing", rootModule + "/test/envtest/env"}, want: "L4"},
+		"a CRD, which starts one too":     {path: "test/envtest/crd", imports: []string{rootModule + "/test/envtest/env"}, want: "L3"},
+		"a controller":                    {path: "test/envtest/natscluster", want: "L4"},
+		"the local Kubernetes":            {path: "test/cluster", want: "L4"},
+		"a part of it":                    {path: "test/cluster/images", want: "L4"},
+		"a story":                         {path: "test/stories", want: "L5"},
+		"a folder that nobody thought of": {path: "test/clusters", want: "L0"},
 	}
-	modules, err := (&repo{box: box}).modules()
-	if err != nil {
-		t.Fatal(err)
-	}
-	runs := map[string]bool{}
-	for _, l := range levels() {
-		for _, target := range l.targets {
-			runs[target.module] = true
-		}
-	}
-	for _, module := range modules {
-		if !runs[module] {
-			t.Errorf("no level runs the tests of %s", module)
-		}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := testPackage{path: rootModule + "/" + c.path, imports: c.imports}
+			if got := p.level(); got != c.want {
+				t.Errorf("%s is %s, want %s", c.path, got, c.want)
+			}
+		})
 	}
 }
 
