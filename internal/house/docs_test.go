@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -30,7 +31,7 @@ func TestCommands(t *testing.T) {
 	for _, found := range regexp.MustCompile(`(?m)^([a-z0-9]+):.* ## .+$`).FindAllStringSubmatch(read(t, "Makefile"), -1) {
 		verbs = append(verbs, found[1])
 	}
-	for _, verb := range strings.Fields("help demo up down test verify generate lint unit envtest e2e bench mutate images chart clean") {
+	for verb := range strings.FieldsSeq("help demo up down test verify generate lint unit envtest e2e bench mutate images chart clean") {
 		if !slices.Contains(verbs, verb) {
 			t.Errorf("the Makefile has no verb %s with a line of help", verb)
 		}
@@ -66,31 +67,33 @@ func TestLinks(t *testing.T) {
 // pages has the page of each kind, and the package with its constants.
 var pages = map[string]string{"docs/natscluster.md": "api/nats/cluster/v1beta1"}
 
-// TestReasons wants the part "Conditions" of a kind's page to name every condition, reason and gate of its API,
-// and no other.
+// TestReasons wants a kind's page to name every condition, reason and gate of its API, and its part "Conditions"
+// to name no other.
 func TestReasons(t *testing.T) {
-	word := regexp.MustCompile("`([A-Z][A-Za-z]+)`")
+	word := regexp.MustCompile("`([A-Z][A-Za-z]+)`|\\*\\*([A-Z][A-Za-z]+)\\*\\*")
+	words := func(text string) []string {
+		var all []string
+		for _, found := range word.FindAllStringSubmatch(text, -1) {
+			all = append(all, found[1]+found[2])
+		}
+		return all
+	}
 	for page, pkg := range pages {
-		if !exists(page) {
-			continue
-		}
-		_, part, found := strings.Cut(read(t, page), "\n## Conditions\n")
-		if !found {
-			t.Errorf("%s has no part \"## Conditions\"", page)
-		}
-		part, _, _ = strings.Cut(part, "\n## ")
-		named := map[string]bool{"True": true, "False": true, "Unknown": true}
-		for _, found := range word.FindAllStringSubmatch(part, -1) {
-			named[found[1]] = false
-		}
-		for name, value := range constants(t, pkg) {
-			if _, ok := named[value]; !ok {
-				t.Errorf("%s does not name %s (%s)", page, value, name)
+		text := read(t, page)
+		values := constants(t, pkg)
+		for name, value := range values {
+			if !slices.Contains(words(text), value) {
+				t.Errorf("%s does not name `%s` (%s)", page, value, name)
 			}
-			named[value] = true
 		}
-		for value, known := range named {
-			if !known && !slices.Contains([]string{"True", "False", "Unknown"}, value) {
+		_, part, _ := strings.Cut(text, "\n## Conditions\n")
+		part, _, _ = strings.Cut(part, "\n## ")
+		named := words(part)
+		if len(named) == 0 {
+			t.Errorf("%s has no part \"Conditions\" with names in it", page)
+		}
+		for _, value := range named {
+			if !slices.Contains(slices.Collect(maps.Values(values)), value) {
 				t.Errorf("%s names `%s`, which %s does not have", page, value, pkg)
 			}
 		}
