@@ -113,21 +113,31 @@ func (a answering) clustered() bool {
 
 // conclude fills in what the verdict comes to: the worst of what was found, or else the sentence for a settled cluster.
 func (v *Verdict) conclude(order roster, settled string) {
-	switch {
-	case len(v.Silent) == 1:
-		v.Reason, v.Message = v1beta1.ReasonServersSilent, v.Silent[0]+" does not answer"
-	case len(v.Silent) > 1:
-		v.Reason, v.Message = v1beta1.ReasonServersSilent, listed(v.Silent)+" do not answer"
-	case len(v.Groups) > 0 && v.Groups[0].Reason == v1beta1.ReasonGroupsLeaderless:
-		v.Reason, v.Message = v1beta1.ReasonGroupsLeaderless, v.sentence(order)
-	case len(v.Down) > 0:
-		// To its groups, a server without JetStream is offline.
-		v.Reason, v.Message = v1beta1.ReasonMembersOffline, "JetStream is not up on "+listed(v.Down)
-	case len(v.Groups) > 0:
-		v.Reason, v.Message = v.Groups[0].Reason, v.sentence(order)
-	default:
+	v.Reason, v.Message = v.worst(order)
+	if v.Reason == "" {
 		v.Settled, v.Reason, v.Message = true, v1beta1.ReasonAllGroupsCurrent, settled
 	}
+}
+
+// worst is the worst of what was found, or no reason.
+func (v *Verdict) worst(order roster) (reason, message string) {
+	if len(v.Silent) == 1 {
+		return v1beta1.ReasonServersSilent, v.Silent[0] + " does not answer"
+	}
+	if len(v.Silent) > 0 {
+		return v1beta1.ReasonServersSilent, listed(v.Silent) + " do not answer"
+	}
+	if len(v.Groups) > 0 && v.Groups[0].Reason == v1beta1.ReasonGroupsLeaderless {
+		return v1beta1.ReasonGroupsLeaderless, v.sentence(order)
+	}
+	if len(v.Down) > 0 {
+		// To its groups, a server without JetStream is offline.
+		return v1beta1.ReasonMembersOffline, "JetStream is not up on " + listed(v.Down)
+	}
+	if len(v.Groups) > 0 {
+		return v.Groups[0].Reason, v.sentence(order)
+	}
+	return "", ""
 }
 
 // sentence speaks of all groups that have the worst reason.
@@ -278,18 +288,19 @@ func (g merged) judge() (reason string, servers []string) {
 	}
 	var offline, behind []string
 	for _, member := range g.Members {
-		switch {
-		case member.Name == g.leader: // current and online by definition
-		case member.Offline:
+		if member.Name == g.leader {
+			continue // current and online by definition
+		}
+		if member.Offline {
 			offline = append(offline, member.Name)
-		case !member.Current:
+		} else if !member.Current {
 			behind = append(behind, member.Name)
 		}
 	}
-	switch {
-	case len(offline) > 0:
+	if len(offline) > 0 {
 		return v1beta1.ReasonMembersOffline, offline
-	case len(behind) > 0:
+	}
+	if len(behind) > 0 {
 		return v1beta1.ReasonGroupsCatchingUp, behind
 	}
 	return "", nil
@@ -306,12 +317,12 @@ func kind(title string) int {
 
 // title is how a verdict names the group.
 func (r Report) title() string {
-	switch {
-	case r.Group == Group{}:
+	if r.Group == (Group{}) {
 		return kinds[0]
-	case r.Group.Consumer == "":
-		return kinds[1] + " " + r.AccountName + "/" + r.Group.Stream
-	default:
-		return kinds[2] + " " + r.AccountName + "/" + r.Group.Stream + "/" + r.Group.Consumer
 	}
+	stream := r.AccountName + "/" + r.Group.Stream
+	if r.Group.Consumer == "" {
+		return kinds[1] + " " + stream
+	}
+	return kinds[2] + " " + stream + "/" + r.Group.Consumer
 }
