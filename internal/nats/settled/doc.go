@@ -18,7 +18,8 @@
 //   - A server that has just started names itself the leader of every copy on its disk, before it runs a Raft node for any
 //     of them. Its claim on a group that should have more than one copy does not count until it runs one. This is why the
 //     configurations are read along.
-//   - A server whose JetStream is not up reports no groups at all, which must not read as having none.
+//   - A server whose JetStream is not up reports no groups, or only those that it has read from its disk so far, which must
+//     not read as having no others. A clustered server is up when it reports the meta group: that comes last at its start.
 //   - No server answered: the verdict is not known, which is neither Settled nor unsettled.
 //
 // The reads are not one snapshot. A leadership that moves between two reads shows as two leaders or none and is put right
