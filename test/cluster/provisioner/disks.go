@@ -72,7 +72,7 @@ func refuse(o controller.ProvisionOptions) error {
 
 func (d *disks) makeFolder(node, name string) error {
 	disk := d.nodeDir(node)
-	// Made here, the node's own folder would not be the one that the node sees.
+	// A disk made here would not be the one that the node sees. An empty name is no disk either.
 	if _, err := os.Stat(disk); err != nil {
 		return fmt.Errorf("disk of node %s: %w", node, err)
 	}
@@ -113,7 +113,11 @@ func (d *disks) Delete(ctx context.Context, v *corev1.PersistentVolume) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err
 	}
-	return os.RemoveAll(filepath.Join(d.nodeDir(name), folder, v.Name))
+	disk := d.nodeDir(name)
+	if disk == "" {
+		return nil // the node has left and taken its disk along
+	}
+	return os.RemoveAll(filepath.Join(disk, folder, v.Name))
 }
 
 // ready is the node, or errNodeAway. It asks the API server itself: a node that went away a moment ago counts.

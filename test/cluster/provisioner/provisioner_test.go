@@ -116,6 +116,23 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// A name that leads to no disk must not lead to the program's own folder instead.
+func TestDeleteOnAnUnknownDisk(t *testing.T) {
+	t.Chdir(t.TempDir())
+	data := filepath.Join("holdfast-volumes", "pvc-1")
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	d := newDisks(t, nil)
+	d.nodeDir = func(string) string { return "" }
+	if err := d.Delete(t.Context(), volumeOn("n1", "host-1", "1Gi")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(data); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestGrow(t *testing.T) {
 	cases := map[string]struct {
 		claim  *corev1.PersistentVolumeClaim

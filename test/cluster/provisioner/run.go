@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 )
 
@@ -27,7 +26,8 @@ const className = "local"
 const resync = time.Minute
 
 // Run serves claims until the context ends. It makes the cluster's default StorageClass "local" unless one of
-// that name exists. nodeDir is where the host keeps what a node sees as /var/lib. Only one Run may serve a
+// that name exists. nodeDir is where the host keeps what a node sees as /var/lib, empty
+// for a node that it knows nothing of. Only one Run may serve a
 // cluster at a time.
 func Run(ctx context.Context, kubeconfig string, nodeDir func(node string) string) error {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
@@ -71,9 +71,9 @@ func class() *storagev1.StorageClass {
 			Name: className, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"},
 		},
 		Provisioner:          Name,
-		ReclaimPolicy:        ptr.To(corev1.PersistentVolumeReclaimDelete),
-		VolumeBindingMode:    ptr.To(storagev1.VolumeBindingWaitForFirstConsumer),
-		AllowVolumeExpansion: ptr.To(true),
+		ReclaimPolicy:        new(corev1.PersistentVolumeReclaimDelete),
+		VolumeBindingMode:    new(storagev1.VolumeBindingWaitForFirstConsumer),
+		AllowVolumeExpansion: new(true),
 	}
 }
 
