@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -20,22 +19,14 @@ import (
 const (
 	dnsUser = "system:coredns"
 	dnsName = "kube-dns"
-	// StorageClass is the default class of volumes, which lie on the disk of the node that their first pod ran on.
-	StorageClass = "local"
-	// Provisioner is the name of what makes them.
-	Provisioner = "holdfast.dev/local"
+	// storageClass is the default class of volumes; the provisioner makes it.
+	storageClass = "local"
 )
 
 // firstObjects are what a cluster has beside what Kubernetes makes itself. The nodes are among them since
 // their ranges of pods are ours to give.
 func firstObjects(c *layout.Cluster) []runtime.Object {
 	objects := []runtime.Object{
-		&storagev1.StorageClass{
-			ObjectMeta:           metav1.ObjectMeta{Name: StorageClass, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}},
-			Provisioner:          Provisioner,
-			VolumeBindingMode:    new(storagev1.VolumeBindingWaitForFirstConsumer),
-			AllowVolumeExpansion: new(true),
-		},
 		&rbacv1.ClusterRole{
 			ObjectMeta: metav1.ObjectMeta{Name: dnsUser},
 			Rules: []rbacv1.PolicyRule{
@@ -94,8 +85,6 @@ func (u *upRun) create(ctx context.Context, object runtime.Object) error {
 	options := metav1.CreateOptions{}
 	var err error
 	switch o := object.(type) {
-	case *storagev1.StorageClass:
-		_, err = u.client.StorageV1().StorageClasses().Create(ctx, o, options)
 	case *rbacv1.ClusterRole:
 		_, err = u.client.RbacV1().ClusterRoles().Create(ctx, o, options)
 	case *rbacv1.ClusterRoleBinding:

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -25,7 +27,7 @@ func checkRoot() error {
 }
 
 // check says in one sentence what this machine lacks.
-func check(ctx context.Context, stateDir string, progress io.Writer) error {
+func check(ctx context.Context, stateDir string, nodes int, progress io.Writer) error {
 	if err := checkRoot(); err != nil {
 		return err
 	}
@@ -50,13 +52,50 @@ func check(ctx context.Context, stateDir string, progress io.Writer) error {
 			return fmt.Errorf("this kernel has no %s namespaces: a kernel that runs containers is needed", namespace)
 		}
 	}
+	if err := checkWatches(nodes); err != nil {
+		return err
+	}
 	return checkDisk(stateDir)
+}
+
+// checkWatches looks whether enough inotify instances are left, which the kernel counts per user, all
+// clusters together. Without one, containerd comes up half and its kubelet never.
+func checkWatches(nodes int) error {
+	const setting, hub, perNode, spare = "/proc/sys/fs/inotify/max_user_instances", 8, 8, 8
+	content, err := os.ReadFile(setting)
+	if err != nil {
+		return err
+	}
+	limit, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		return err
+	}
+	descriptors, err := filepath.Glob("/proc/[0-9]*/fd/*")
+	if err != nil {
+		return err
+	}
+	used := 0
+	for _, descriptor := range descriptors {
+		if target, err := os.Readlink(descriptor); err == nil && target == "anon_inode:inotify" {
+			used++
+		}
+	}
+	if need := hub + perNode*nodes + spare; used+need > limit {
+		return fmt.Errorf("this machine lets root watch files with %d inotify instances, of which %d are in use, and this cluster needs %d: take another cluster down, or run sysctl fs.inotify.max_user_instances=%d",
+			limit, used, need, used+need+limit)
+	}
+	return nil
 }
 
 func checkDisk(dir string) error {
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(dir, &fs); err != nil {
-		return err
+	err := syscall.Statfs(dir, &fs)
+	for errors.Is(err, syscall.ENOENT) && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir) // not made yet
+		err = syscall.Statfs(dir, &fs)
+	}
+	if err != nil {
+		return fmt.Errorf("looking at the disk below %s: %w", dir, err)
 	}
 	if fs.Type == unix.OVERLAYFS_SUPER_MAGIC {
 		return fmt.Errorf("%s lies on an overlay file system, as in a container, on which no container can be made: set HOLDFAST_STATE to a folder on a disk", dir)

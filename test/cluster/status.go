@@ -90,6 +90,9 @@ func (c *Cluster) complete(ctx context.Context, client kubernetes.Interface) err
 	if _, err := client.CoreV1().ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
 		return fmt.Errorf("%w (see kube-controller-manager.log)", err)
 	}
+	if _, err := client.StorageV1().StorageClasses().Get(ctx, storageClass, metav1.GetOptions{}); err != nil {
+		return fmt.Errorf("%w (see provisioner.log)", err)
+	}
 	return nil
 }
 

@@ -28,7 +28,7 @@ import (
 )
 
 // patience bounds each wait of Up. A warm machine needs a tenth of it.
-const patience = 3 * time.Minute
+const patience = 5 * time.Minute
 
 func (u *upRun) clean(ctx context.Context) error { return clean(ctx, u.made) }
 

@@ -44,7 +44,7 @@ func Up(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	wanted.NodeMonitorGrace = config.NodeMonitorGrace
-	if err := checkRoot(); err != nil {
+	if err := check(ctx, wanted.Dir, config.Nodes, config.Progress); err != nil {
 		return nil, err
 	}
 	unlock, err := lockFolder(wanted.Dir, true)
@@ -52,9 +52,6 @@ func Up(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	defer unlock()
-	if err := check(ctx, wanted.Dir, config.Progress); err != nil {
-		return nil, err
-	}
 	run := &upRun{config: config, made: wanted, c: &Cluster{wanted}, machines: make(chan error, 1)}
 	if err := runPhases(ctx, run.phases(), config.Progress); err != nil {
 		return nil, fmt.Errorf("bringing up cluster %s: %w (logs are in %s)", config.Name, err, wanted.Path("logs"))

@@ -39,6 +39,10 @@ func hubNetwork(c *layout.Cluster) error {
 			return err
 		}
 	}
+	// A Service's address must lead somewhere, else nothing is sent that kube-proxy could turn elsewhere.
+	if err := addRoute(link, layout.ServiceNet, ""); err != nil {
+		return err
+	}
 	return forwarding()
 }
 
@@ -254,12 +258,16 @@ func addAddress(link netlink.Link, ip string) error {
 	return netlink.LinkSetUp(link)
 }
 
+// addRoute routes by way of a neighbour, or to the link itself.
 func addRoute(link netlink.Link, to, via string) error {
 	_, network, err := net.ParseCIDR(to)
 	if err != nil {
 		return err
 	}
 	route := &netlink.Route{LinkIndex: link.Attrs().Index, Dst: network, Gw: net.ParseIP(via)}
+	if via == "" {
+		route.Scope = netlink.SCOPE_LINK
+	}
 	if err := netlink.RouteAdd(route); err != nil {
 		return fmt.Errorf("route to %s: %w", to, err)
 	}

@@ -1,0 +1,144 @@
+//go:build linux
+
+package cluster_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/test/cluster"
+	"github.com/holdfast-dev/holdfast/test/cluster/hoststate"
+)
+
+var (
+	killAfter  = flag.String("kill-after", "nodes", `phases of up after which the tool is killed, separated by commas, or "all"`)
+	killRandom = flag.Int("kill-random", 0, "how many times the tool is killed at a random moment of up")
+	killSeed   = flag.Uint64("kill-seed", uint64(time.Now().UnixNano()), "what the random moments follow from")
+)
+
+const (
+	killed = "test-killed"
+	// marker is an environment variable by which processes below the tool are known, whoever their parent is now.
+	marker = "HOLDFAST_TEST_MARKER=" + killed
+	// longestUp bounds the random moments: those after the end of up kill nothing, and are seen to.
+	longestUp = 16 * time.Second
+)
+
+// TestKilled kills up after each phase, or at random, and compares the host before with the host after
+// another up and a down. The first time it also takes down the wreck as it is.
+func TestKilled(t *testing.T) {
+	phases := strings.Split(*killAfter, ",")
+	if *killAfter == "all" {
+		phases = cluster.Phases()
+	}
+	for _, phase := range phases {
+		t.Run("after "+phase, func(t *testing.T) {
+			if !slices.Contains(cluster.Phases(), phase) {
+				t.Fatalf("no phase %q; there are %v", phase, cluster.Phases())
+			}
+			before := capture(t)
+			killUp(t, 0, cluster.DieAfter+"="+phase)
+			down(t, killed)
+			noneLeft(t, before)
+			killUp(t, 0, cluster.DieAfter+"="+phase)
+			upAndDown(t)
+			noneLeft(t, before)
+		})
+	}
+	t.Logf("random moments follow from -kill-seed=%d", *killSeed)
+	random := rand.New(rand.NewPCG(*killSeed, 0))
+	for i := range *killRandom {
+		moment := time.Duration(random.Int64N(int64(longestUp)))
+		t.Run(fmt.Sprintf("%d at %s", i, moment), func(t *testing.T) {
+			before := capture(t)
+			killUp(t, moment, "")
+			upAndDown(t)
+			noneLeft(t, before)
+		})
+	}
+}
+
+// killUp runs the tool until it kills itself, or kills it at the moment.
+func killUp(t *testing.T, moment time.Duration, environment string) {
+	t.Helper()
+	t.Cleanup(func() { down(t, killed) })
+	cmd := exec.Command(tool, "up", "--name", killed)
+	cmd.Env = append(os.Environ(), marker, environment)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if moment > 0 {
+		timer := time.AfterFunc(moment, func() { _ = cmd.Process.Kill() })
+		defer timer.Stop()
+	}
+	_ = cmd.Wait()
+	status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	t.Logf("%s\n%s", cmd.ProcessState, out.String())
+	if moment == 0 && status.Signal() != syscall.SIGKILL {
+		t.Fatalf("up did not kill itself: %s", cmd.ProcessState)
+	}
+	if moment > 0 && status.Signal() != syscall.SIGKILL && !cmd.ProcessState.Success() {
+		t.Fatalf("up failed by itself: %s", cmd.ProcessState)
+	}
+}
+
+func upAndDown(t *testing.T) {
+	t.Helper()
+	cmd := exec.Command(tool, "up", "--name", killed)
+	cmd.Env = append(os.Environ(), marker)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("up after a killed one: %v\n%s", err, out)
+	}
+	run(t, "down", "--name", killed)
+}
+
+func noneLeft(t *testing.T, before hoststate.State) {
+	t.Helper()
+	if lines := leftBehind(t, before, killed); len(lines) > 0 {
+		t.Errorf("left behind:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+// leftBehind compares the host with what it was, for what these clusters can have to do with: another
+// program's processes and another cluster are left out. A compiler that a killed tool had started ends by
+// itself, and is waited for.
+func leftBehind(t *testing.T, before hoststate.State, names ...string) []string {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		lines := slices.DeleteFunc(hoststate.Diff(before, capture(t)), func(line string) bool { return !concerns(line, names) })
+		if len(lines) == 0 || time.Now().After(deadline) {
+			return lines
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+func concerns(line string, names []string) bool {
+	fields := strings.Fields(line)
+	if i := strings.Index(line, "holdfast."); i >= 0 {
+		return slices.ContainsFunc(names, func(name string) bool {
+			rest := strings.TrimPrefix(line[i:], "holdfast."+name)
+			return rest != line[i:] && (rest == "" || strings.ContainsAny(rest[:1], "/ "))
+		})
+	}
+	if fields[1] != "process" {
+		return true
+	}
+	environment, _ := os.ReadFile(filepath.Join("/proc", fields[2], "environ"))
+	groups, _ := os.ReadFile(filepath.Join("/proc", fields[2], "cgroup"))
+	return bytes.Contains(environment, []byte(marker)) ||
+		slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(groups, []byte("holdfast."+name+"/")) })
+}
