@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,6 +51,8 @@ func start(t *testing.T) *bench {
 			for _, event := range b.k.History() {
 				t.Log(event)
 			}
+			b.k.mu.Lock()
+			defer b.k.mu.Unlock()
 			for _, w := range b.k.workers {
 				t.Logf("%s wrote:\n%s", w.pod.Name, w.log.String())
 			}
@@ -226,6 +229,26 @@ func TestServers(t *testing.T) {
 		b.Eventually(func() bool { return isReady(b.pod("demo-0-0")) }).Should(gomega.BeTrue())
 		b.formed()
 	})
+}
+
+// TestHanging holds what becomes of a server that neither answers nor ends when it is told to.
+func TestHanging(t *testing.T) {
+	b := start(t)
+	b.formed()
+	b.Eventually(func() bool { return isReady(b.pod("demo-0-0")) }).Should(gomega.BeTrue())
+	before := b.pod("demo-0-0")
+	_, p := b.k.running("demo-0-0")
+	p.signal(syscall.SIGSTOP)
+	b.Eventually(func() []string { return b.story("demo-0") }).Should(gomega.ContainElements("NotReady 2.15.3 r1", "Trouble", "Stopping 2.15.3 r1"))
+	if err := b.env.Client.Delete(t.Context(), before, client.GracePeriodSeconds(2)); err != nil {
+		t.Fatal(err)
+	}
+	b.Eventually(func() types.UID { return b.pod("demo-0-0").UID }).ShouldNot(gomega.BeElementOf(before.UID, types.UID("")))
+	for _, e := range b.k.History() {
+		if e.PID == p.pid() && e.Kind == Exited && e.Detail != "signal: killed" {
+			t.Errorf("the server ended with %q, want the kill at the end of the grace period", e.Detail)
+		}
+	}
 }
 
 // TestOwnerGone deletes the owner of three servers that are on their way up.

@@ -79,13 +79,16 @@ func watch(ctx context.Context, box *sandbox, p *process, probe *corev1.Probe, r
 		if p.frozen.Load() { // the node's kubelet stands still with it
 			continue
 		}
-		if check(ctx, box, probe) {
-			good, bad = good+1, 0
-		} else {
-			good, bad = 0, bad+1
-		}
-		if ctx.Err() != nil {
+		ok := check(ctx, box, probe)
+		switch {
+		case ctx.Err() != nil:
 			return
+		case p.frozen.Load(): // meanwhile
+			continue
+		case ok:
+			good, bad = good+1, 0
+		default:
+			good, bad = 0, bad+1
 		}
 		if good >= probe.SuccessThreshold {
 			report(true)

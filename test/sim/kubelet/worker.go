@@ -29,10 +29,11 @@ type worker struct {
 	wake chan struct{} // the process was frozen or thawed
 	log  logBuffer
 
-	mu       sync.Mutex
-	deadline time.Time // set when stop is closed
-	proc     *process
-	finished bool // nothing of the Pod is left but its object
+	mu        sync.Mutex
+	deadline  time.Time // of the Pod, set when stop is closed
+	restartBy time.Time // of the process, while a probe wants it to end
+	proc      *process
+	finished  bool // nothing of the Pod is left but its object
 
 	// Only the worker's own goroutine touches what follows.
 	ready, started bool
@@ -56,10 +57,20 @@ func (w *worker) tell(deadline time.Time) {
 	}
 }
 
+// until is when a process that is being stopped is killed.
 func (w *worker) until() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.deadline
+	if w.restartBy.IsZero() || (!w.deadline.IsZero() && w.deadline.Before(w.restartBy)) {
+		return w.deadline
+	}
+	return w.restartBy
+}
+
+func (w *worker) setProcess(p *process, restartBy time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.proc, w.restartBy = p, restartBy
 }
 
 func (w *worker) process() *process {
@@ -123,9 +134,7 @@ func (w *worker) start(ctx context.Context) *process {
 			p, err = launch(ctx, w.box, &w.log)
 		}
 		if err == nil {
-			w.mu.Lock()
-			w.proc = p
-			w.mu.Unlock()
+			w.setProcess(p, time.Time{})
 			w.waiting = nil
 			w.record(Started, p, "")
 			w.report(ctx)
@@ -150,11 +159,14 @@ func (w *worker) supervise(ctx context.Context, p *process) {
 	verdicts := make(chan verdict)
 	go watchHealth(health, w.box, p, verdicts)
 	stop, stopping := w.stop, false
-	end := func(deadline func() time.Time) {
+	end := func() {
+		if stopping {
+			return
+		}
 		stopping = true
 		w.record(Stopping, p, "")
 		go func() {
-			if err := p.stop(ctx, w.box, deadline); err != nil && ctx.Err() == nil {
+			if err := p.stop(ctx, w.box, w.until); err != nil && ctx.Err() == nil {
 				w.k.trouble(w.pod.Name, serverOf(w.pod), fmt.Sprintf("preStop: %v", err))
 			}
 		}()
@@ -166,21 +178,21 @@ func (w *worker) supervise(ctx context.Context, p *process) {
 			return
 		case <-stop:
 			stop = nil
-			if !stopping {
-				end(w.until)
-			}
+			end()
 		case <-w.wake:
 			w.setReady(ctx, p, false)
 		case v := <-verdicts:
 			if v == isDead && !stopping {
-				w.k.trouble(w.pod.Name, serverOf(w.pod), "a probe failed for good: restarting the container")
-				deadline := time.Now().Add(grace(w.pod))
-				end(func() time.Time { return deadline })
+				w.k.trouble(w.pod.Name, serverOf(w.pod), probeFailed)
+				w.setProcess(p, time.Now().Add(grace(w.pod)))
+				end()
 			}
 			w.heard(ctx, p, v)
 		}
 	}
 }
+
+const probeFailed = "a probe failed for good: restarting the container"
 
 func (w *worker) heard(ctx context.Context, p *process, v verdict) {
 	switch v {
