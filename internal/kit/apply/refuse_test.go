@@ -170,10 +170,10 @@ func TestApplyFromAStaleCacheConflicts(t *testing.T) {
 func TestApplyAt(t *testing.T) {
 	b := newBench(t)
 	desired := b.statefulSet()
-	if err := b.ApplyAt(t.Context(), b.owner, desired, apply.Precondition{}); !apierrors.IsConflict(err) {
-		t.Errorf("ApplyAt with no object there: %v", err)
+	if err := b.ApplyAt(t.Context(), b.owner, desired, apply.Precondition{UID: "u", ResourceVersion: "1"}); !apierrors.IsConflict(err) {
+		t.Errorf("ApplyAt what is gone: %v", err)
 	}
-	b.apply(desired, true)
+	b.must(b.ApplyAt(t.Context(), b.owner, desired, apply.Precondition{}))
 	judged := live(b, desired)
 	desired.Spec.Template.Spec.Containers[0].Image = "nats:2.15.4"
 
@@ -182,6 +182,9 @@ func TestApplyAt(t *testing.T) {
 	b.must(b.user.Update(t.Context(), moved))
 	if err := b.ApplyAt(t.Context(), b.owner, desired, at(judged)); !apierrors.IsConflict(err) {
 		t.Errorf("ApplyAt an old resourceVersion: %v", err)
+	}
+	if err := b.ApplyAt(t.Context(), b.owner, desired, apply.Precondition{}); !apierrors.IsConflict(err) {
+		t.Errorf("ApplyAt for what was not there: %v", err)
 	}
 	other := at(moved)
 	other.UID = "another"
