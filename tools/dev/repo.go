@@ -84,8 +84,3 @@ func (r *repo) run(ctx context.Context, dir, program string, args ...string) err
 }
 
 func (r *repo) say(format string, args ...any) { fmt.Fprintf(r.out, format+"\n", args...) }
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
