@@ -11,10 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/test/cluster"
@@ -56,6 +58,7 @@ func (l *Lab) connect() error {
 	if err != nil {
 		return err
 	}
+	log.SetLogger(logr.Discard()) // what matters is in the errors
 	// One person's client: it is to be as fast as that person.
 	config.QPS, config.Burst = 200, 400
 	if err := v1beta1.AddToScheme(scheme.Scheme); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -183,11 +184,14 @@ func (p *pass) hold(hold workload.Hold) outcome.Outcome {
 	return outcome.Retry(p.wake(), hold.Reason)
 }
 
-// failed reports what stands in the way: every foreign object by name, or the error itself.
+// failed reports what stands in the way: every foreign object by name, or the error itself. An object that moved,
+// or an API server that is busy, is no news to a person: the pass is only repeated.
 func (p *pass) failed(err error) outcome.Outcome {
 	foreign := apply.Foreign(err)
 	if len(foreign) == 0 {
-		p.report.Failure = err.Error()
+		if !passing(err) {
+			p.report.Failure = err.Error()
+		}
 		return outcome.Failed(err)
 	}
 	names := make([]string, 0, len(foreign))
@@ -197,6 +201,19 @@ func (p *pass) failed(err error) outcome.Outcome {
 	p.report.Failure = fmt.Sprintf("%s: of a name that this NatsCluster needs, and not controlled by it; nothing of that name was written: delete or rename each, or rename the NatsCluster",
 		strings.Join(names, ", "))
 	return outcome.Retry(whenUnsettled, "foreign objects")
+}
+
+// passing says that an error goes away by itself.
+func passing(err error) bool {
+	for _, is := range []func(error) bool{
+		apierrors.IsConflict, apierrors.IsAlreadyExists, apierrors.IsTimeout, apierrors.IsServerTimeout,
+		apierrors.IsTooManyRequests, apierrors.IsServiceUnavailable, apierrors.IsInternalError,
+	} {
+		if is(err) {
+			return true
+		}
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
 // wake is when to look again if nothing happens.

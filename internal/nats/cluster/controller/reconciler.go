@@ -70,6 +70,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta1.NatsCluster
 			break
 		}
 	}
+	if out.Kind() == outcome.KindFailed && p.report.Failure == "" {
+		return outcome.Result(out) // the pass broke off: what it did not come to know is not to be told
+	}
 	if err := p.writeStatus(ctx); err != nil {
 		return outcome.Result(outcome.Failed(err))
 	}

@@ -133,6 +133,8 @@ func TestConditions(t *testing.T) {
 		"a certificate is missing": {whole(func(r *Report) {
 			r.Waiting, r.Workload.Terminating = []certificates.Wait{{Reason: "ClientCertificateNotReady", Message: "m"}, {Reason: "x"}}, []string{"demo-0"}
 		}), "Progressing", brief{"True", "ClientCertificateNotReady", "m"}},
+		"the objects are unknown, so nothing was decided": {whole(func(r *Report) { r.Workload.Unknown, r.Rollout = "no list", nil }), "Progressing",
+			brief{"Unknown", "ObservationFailed", "no list"}},
 		"an old claim": {whole(func(r *Report) { r.Workload.Terminating, r.Settled.Servers = []string{"demo-0", "demo-1"}, nil }), "Progressing",
 			brief{"True", "ClaimTerminating", "waiting for the claim of demo-0, demo-1 to be deleted; what still uses it is in kubectl describe pvc data-demo-0-0"}},
 		"creating": {whole(servers(server("demo-0", true), server("demo-1", false)), func(r *Report) { delete(r.Settled.Servers, "demo-1"); delete(r.Settled.Servers, "demo-2") }), "Progressing",

@@ -49,6 +49,8 @@ func progressing(r Report, next v1beta1.NatsClusterStatus) metav1.Condition {
 		return is(metav1.ConditionFalse, v1beta1.ReasonReconcileFailed, r.Failure)
 	case r.Hold != nil:
 		return is(metav1.ConditionFalse, r.Hold.Reason, r.Hold.Message)
+	case r.Workload.Unknown != "":
+		return is(metav1.ConditionUnknown, v1beta1.ReasonObservationFailed, r.Workload.Unknown)
 	case len(r.Waiting) > 0:
 		return is(metav1.ConditionTrue, r.Waiting[0].Reason, r.Waiting[0].Message)
 	case len(r.Workload.Terminating) > 0:
