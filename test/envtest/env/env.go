@@ -54,11 +54,13 @@ func Main(m *testing.M) {
 	stoppable = true
 	log.SetLogger(logr.Discard())
 	code := m.Run()
+	var err error
 	if shared != nil {
-		if err := errors.Join(shared.plane.Stop(), os.RemoveAll(wrapperDir)); err != nil {
-			fmt.Fprintln(os.Stderr, "ending the API server:", err)
-			code = 1
-		}
+		err = shared.plane.Stop()
+	}
+	if err := errors.Join(err, os.RemoveAll(wrapperDir)); err != nil {
+		fmt.Fprintln(os.Stderr, "ending the API server:", err)
+		code = 1
 	}
 	os.Exit(code)
 }
