@@ -146,12 +146,11 @@ func (v *Verdict) sentence(order roster) string {
 	count := 0
 	servers := map[string]bool{}
 	for _, group := range v.Groups {
-		if group.Reason != reason {
-			break
-		}
-		count++
-		for _, name := range group.Servers {
-			servers[name] = true
+		if group.Reason == reason {
+			count++
+			for _, name := range group.Servers {
+				servers[name] = true
+			}
 		}
 	}
 	groups := fmt.Sprintf("%d Raft groups have", count)

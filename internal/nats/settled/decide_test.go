@@ -84,6 +84,13 @@ func TestJudge(t *testing.T) {
 				Groups: []Unsettled{{Group: "meta", Reason: v1beta1.ReasonGroupsLeaderless, Servers: []string{"a"}}},
 			},
 		},
+		"as many are silent as a message names": {
+			servers: []Server{up("a", says(metaGroup, "a")), silent("b"), silent("c"), silent("d"), silent("e"), silent("f")},
+			want: Verdict{
+				Reason: v1beta1.ReasonServersSilent, Message: "b, c, d, e, f do not answer",
+				Silent: []string{"b", "c", "d", "e", "f"}, MetaLeader: "a",
+			},
+		},
 		"many are silent": {
 			servers: []Server{up("a", says(metaGroup, "a")), silent("b"), silent("c"), silent("d"), silent("e"), silent("f"), silent("g")},
 			want: Verdict{
