@@ -174,8 +174,11 @@ func TestJudge(t *testing.T) {
 			},
 		},
 		"a leader is current and online whatever its own list says": {
-			servers: three([]Report{says(ordersStream, "a", offline("a"), good("b"), good("c"))}, nil, nil),
-			want:    Verdict{Settled: true, Reason: v1beta1.ReasonAllGroupsCurrent, Message: whole, MetaLeader: "a"},
+			servers: three([]Report{says(ordersStream, "a", offline("a"), good("b"), behind("c"))}, nil, nil),
+			want: Verdict{
+				Reason: v1beta1.ReasonGroupsCatchingUp, Message: "1 Raft group has a member on c that is not current", MetaLeader: "a",
+				Groups: []Unsettled{{Group: "stream shop/ORDERS", Reason: v1beta1.ReasonGroupsCatchingUp, Servers: []string{"c"}}},
+			},
 		},
 		"the worst first, then meta group, streams and consumers by name": {
 			servers: []Server{
