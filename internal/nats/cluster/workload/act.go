@@ -19,9 +19,10 @@ import (
 // so that its own names every object that belongs to somebody else, and not only the first.
 func Act(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsCluster, out render.Output, plan Plan) error {
 	var errs []error
-	put := func(desired client.Object) {
+	put := func(desired client.Object) bool {
 		_, err := applier.Apply(ctx, cluster, desired)
 		errs = append(errs, err)
+		return err == nil
 	}
 	for _, desired := range out.Shared {
 		put(desired)
@@ -29,9 +30,11 @@ func Act(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsClust
 	errs = append(errs, dropPolicy(ctx, applier, cluster, out))
 	for _, server := range out.Servers {
 		if slices.Contains(plan.Create, server.Name) {
-			// The configuration first: a Pod that finds none waits, one that finds an old one runs it.
-			put(server.ConfigMap)
-			put(server.StatefulSet)
+			// The configuration first: a Pod that finds none waits, but one that finds an old one, or somebody
+			// else's, runs it.
+			if put(server.ConfigMap) {
+				put(server.StatefulSet)
+			}
 		}
 	}
 	return errors.Join(errs...)
