@@ -85,7 +85,19 @@ func TestTwoClusters(t *testing.T) {
 			t.Errorf("exec printed %q", out)
 		}
 	})
-	t.Run("nodes", func(t *testing.T) { testNodes(t, big) })
+	t.Run("nodes", func(t *testing.T) {
+		for node, steps := range map[string][]step{"node-1": powerSteps, "node-2": networkSteps} {
+			t.Run(node, func(t *testing.T) {
+				t.Parallel()
+				follow(t, big, node, steps)
+			})
+		}
+	})
+	t.Run("the third node saw nothing of it", func(t *testing.T) {
+		if status, err := statusOf(t, big, "node-0"); err != nil || status.Ready != "True" {
+			t.Errorf("node-0 is %+v (%v): want it ready", status, err)
+		}
+	})
 	t.Run("one goes and the other stays", func(t *testing.T) {
 		down(t, "test-a")
 		if _, err := cluster.Open("test-a"); err == nil {
@@ -99,39 +111,50 @@ func TestTwoClusters(t *testing.T) {
 	})
 }
 
-// testNodes does to one node what can happen to it, and watches it as Kubernetes does. Another node is
-// untouched throughout.
-func testNodes(t *testing.T, c *cluster.Cluster) {
-	const node = "node-1"
-	steps := []struct {
-		name    string
-		do      func(context.Context) error
-		running bool
-		ready   string
-	}{
-		{"stop", func(ctx context.Context) error { return c.StopNode(ctx, node) }, false, "Unknown"},
-		{"start", func(ctx context.Context) error { return c.StartNode(ctx, node) }, true, "True"},
-		{"kill", func(ctx context.Context) error { return c.KillNode(ctx, node) }, false, "Unknown"},
-		{"start after kill", func(ctx context.Context) error { return c.StartNode(ctx, node) }, true, "True"},
-		{"cut", func(ctx context.Context) error { return c.CutNode(ctx, node, cluster.CutBoth) }, true, "Unknown"},
-		{"join", func(ctx context.Context) error { return c.JoinNode(ctx, node) }, true, "True"},
-		{"cut in", func(ctx context.Context) error { return c.CutNode(ctx, node, cluster.CutIn) }, true, "Unknown"},
-		{"join after in", func(ctx context.Context) error { return c.JoinNode(ctx, node) }, true, "True"},
-		{"cut out", func(ctx context.Context) error { return c.CutNode(ctx, node, cluster.CutOut) }, true, "Unknown"},
-		{"join after out", func(ctx context.Context) error { return c.JoinNode(ctx, node) }, true, "True"},
+// A step is something done to a node, and what Kubernetes then shows.
+type step struct {
+	name    string
+	do      func(*cluster.Cluster, context.Context, string) error
+	running bool
+	ready   string
+	// restarts is how often the container on the node has been started again by then.
+	restarts string
+}
+
+var (
+	powerSteps = []step{
+		{"stop", (*cluster.Cluster).StopNode, false, "Unknown", "0"},
+		{"start", (*cluster.Cluster).StartNode, true, "True", "1"},
+		{"kill", (*cluster.Cluster).KillNode, false, "Unknown", "1"},
+		{"start after kill", (*cluster.Cluster).StartNode, true, "True", "2"},
 	}
+	networkSteps = []step{
+		{"cut both ways", cut(cluster.CutBoth), true, "Unknown", "0"},
+		{"join", (*cluster.Cluster).JoinNode, true, "True", "0"},
+		{"cut in", cut(cluster.CutIn), true, "Unknown", "0"},
+		{"join after in", (*cluster.Cluster).JoinNode, true, "True", "0"},
+		{"cut out", cut(cluster.CutOut), true, "Unknown", "0"},
+		{"join after out", (*cluster.Cluster).JoinNode, true, "True", "0"},
+	}
+)
+
+func cut(direction cluster.Direction) func(*cluster.Cluster, context.Context, string) error {
+	return func(c *cluster.Cluster, ctx context.Context, node string) error {
+		return c.CutNode(ctx, node, direction)
+	}
+}
+
+func follow(t *testing.T, c *cluster.Cluster, node string, steps []step) {
 	for _, step := range steps {
-		if err := step.do(t.Context()); err != nil {
+		if err := step.do(c, t.Context(), node); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
 		}
-		gomega.NewWithT(t).Eventually(func() (cluster.NodeStatus, error) { return statusOf(t, c, node) }, "60s", "100ms").Should(
+		g := gomega.NewWithT(t)
+		g.Eventually(func() (cluster.NodeStatus, error) { return statusOf(t, c, node) }, "60s", "100ms").Should(
 			gomega.And(gomega.HaveField("Ready", step.ready), gomega.HaveField("Running", step.running)), step.name)
-	}
-	gomega.NewWithT(t).Eventually(func() string {
-		return kubectl(t, c, "", "get", "pods", "--field-selector=spec.nodeName="+node, "-o=jsonpath={.items[0].status.containerStatuses[0].restartCount}")
-	}, "60s", "200ms").Should(gomega.Equal("2"), "restarts of the container on "+node+": one by the stop, one by the kill, none by a cut")
-	if other, err := statusOf(t, c, "node-0"); err != nil || other.Ready != "True" {
-		t.Errorf("node-0 is %+v (%v): want it ready, nothing was done to it", other, err)
+		g.Eventually(func() string {
+			return kubectl(t, c, "", "get", "pods", "--field-selector=spec.nodeName="+node, "-o=jsonpath={.items[0].status.containerStatuses[0].restartCount}")
+		}, "60s", "200ms").Should(gomega.Equal(step.restarts), "%s: restarts of the container", step.name)
 	}
 }
 
@@ -203,29 +226,30 @@ func statusOf(t *testing.T, c *cluster.Cluster, node string) (cluster.NodeStatus
 	return cluster.NodeStatus{}, fmt.Errorf("%s is not in %v: %w", node, all, err)
 }
 
-// serverName connects to the Service by its name in DNS and reads which server greets.
+// serverName connects to the Service by its name in DNS and reads which server greets. A Service takes a
+// moment to know its pods.
 func serverName(t *testing.T, c *cluster.Cluster) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	conn, err := c.Dial(ctx, "tcp", "nats.default.svc.cluster.local:4222")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
 	var info struct {
 		ID string `json:"server_id"`
 	}
-	if err := json.Unmarshal([]byte(strings.TrimPrefix(line, "INFO ")), &info); err != nil || info.ID == "" {
-		t.Fatalf("greeted with %q: %v", line, err)
-	}
+	gomega.NewWithT(t).Eventually(func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		conn, err := c.Dial(ctx, "tcp", "nats.default.svc.cluster.local:4222")
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+			return err
+		}
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(strings.TrimPrefix(line, "INFO ")), &info)
+	}, "30s", "100ms").Should(gomega.Succeed())
 	return info.ID
 }
 
