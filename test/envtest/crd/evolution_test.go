@@ -3,6 +3,7 @@ package crd
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -47,9 +48,7 @@ func TestRatchet(t *testing.T) {
 			update := func(changes fields, elsewhere string) error {
 				next := objects[name].DeepCopy()
 				spec := next.Object["spec"].(map[string]any)
-				for key, value := range changes {
-					spec[key] = value
-				}
+				maps.Copy(spec, changes)
 				spec["podTemplate"] = map[string]any{"metadata": map[string]any{"labels": map[string]any{"elsewhere": elsewhere}}}
 				return e.Client.Update(t.Context(), next, client.DryRunAll)
 			}

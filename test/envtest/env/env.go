@@ -43,7 +43,7 @@ type Env struct {
 var (
 	once       sync.Once
 	shared     *Env
-	sharedErr  error
+	errShared  error
 	stoppable  bool // Main is there to stop what Start starts
 	wrapperDir string
 )
@@ -66,14 +66,14 @@ func Main(m *testing.M) {
 }
 
 // Start gives the process's API server, which the first call starts.
-func Start(t testing.TB) *Env {
-	t.Helper()
+func Start(tb testing.TB) *Env {
+	tb.Helper()
 	if !stoppable {
-		t.Fatal("nothing would end the API server: let the package's TestMain call env.Main")
+		tb.Fatal("nothing would end the API server: let the package's TestMain call env.Main")
 	}
-	once.Do(func() { shared, sharedErr = start() })
-	if sharedErr != nil {
-		t.Fatal(sharedErr)
+	once.Do(func() { shared, errShared = start() })
+	if errShared != nil {
+		tb.Fatal(errShared)
 	}
 	return shared
 }

@@ -23,17 +23,17 @@ import (
 
 // Namespace makes a namespace of the test's own, with the default ServiceAccount that a cluster's controllers
 // would put there. It enforces the restricted Pod security profile.
-func (e *Env) Namespace(t testing.TB) string {
-	t.Helper()
+func (e *Env) Namespace(tb testing.TB) string {
+	tb.Helper()
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: "t-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
 	}}
-	if err := e.Client.Create(t.Context(), ns); err != nil {
-		t.Fatal("creating a namespace:", err)
+	if err := e.Client.Create(tb.Context(), ns); err != nil {
+		tb.Fatal("creating a namespace:", err)
 	}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns.Name, Name: "default"}}
-	if err := e.Client.Create(t.Context(), account); err != nil {
-		t.Fatal("creating the namespace's ServiceAccount:", err)
+	if err := e.Client.Create(tb.Context(), account); err != nil {
+		tb.Fatal("creating the namespace's ServiceAccount:", err)
 	}
 	return ns.Name
 }
@@ -42,14 +42,14 @@ var users atomic.Int64
 
 // UserWithRole is the way in of a new user who has exactly what the given Roles and ClusterRoles allow. Copies
 // of them are created for that user; a Role is bound in its own namespace, a ClusterRole everywhere.
-func (e *Env) UserWithRole(t testing.TB, roles ...client.Object) *rest.Config {
-	t.Helper()
+func (e *Env) UserWithRole(tb testing.TB, roles ...client.Object) *rest.Config {
+	tb.Helper()
 	user := fmt.Sprintf("user-%d", users.Add(1))
 	subject := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}
 	for i, role := range roles {
 		gvk, err := e.Client.GroupVersionKindFor(role)
 		if err != nil {
-			t.Fatal("a role is needed:", err)
+			tb.Fatal("a role is needed:", err)
 		}
 		own := role.DeepCopyObject().(client.Object)
 		own.SetName(fmt.Sprintf("%s-%d", user, i))
@@ -60,43 +60,43 @@ func (e *Env) UserWithRole(t testing.TB, roles ...client.Object) *rest.Config {
 			binding = &rbacv1.RoleBinding{ObjectMeta: meta, Subjects: subject, RoleRef: ref}
 		}
 		for _, object := range []client.Object{own, binding} {
-			if err := e.Client.Create(t.Context(), object); err != nil {
-				t.Fatalf("giving %s the %s %s: %v", user, gvk.Kind, role.GetName(), err)
+			if err := e.Client.Create(tb.Context(), object); err != nil {
+				tb.Fatalf("giving %s the %s %s: %v", user, gvk.Kind, role.GetName(), err)
 			}
 		}
 	}
 	added, err := e.plane.AddUser(envtest.User{Name: user}, &rest.Config{QPS: e.Config.QPS, Burst: e.Config.Burst})
 	if err != nil {
-		t.Fatal("making a user:", err)
+		tb.Fatal("making a user:", err)
 	}
 	return added.Config()
 }
 
 // Samples are the objects of each file in config/samples, by the file's name.
-func Samples(t testing.TB) map[string][]*unstructured.Unstructured {
-	t.Helper()
+func Samples(tb testing.TB) map[string][]*unstructured.Unstructured {
+	tb.Helper()
 	root, err := repository()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	paths, err := filepath.Glob(filepath.Join(root, "config", "samples", "*.yaml"))
 	if err != nil || len(paths) == 0 {
-		t.Fatal("config/samples has no manifests", err)
+		tb.Fatal("config/samples has no manifests", err)
 	}
 	samples := map[string][]*unstructured.Unstructured{}
 	for _, path := range paths {
 		content, err := os.ReadFile(path)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
-		samples[filepath.Base(path)] = Decode(t, content)
+		samples[filepath.Base(path)] = Decode(tb, content)
 	}
 	return samples
 }
 
 // Decode reads a YAML stream of Kubernetes objects.
-func Decode(t testing.TB, manifests []byte) []*unstructured.Unstructured {
-	t.Helper()
+func Decode(tb testing.TB, manifests []byte) []*unstructured.Unstructured {
+	tb.Helper()
 	var objects []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(manifests), 4096)
 	for {
@@ -106,7 +106,7 @@ func Decode(t testing.TB, manifests []byte) []*unstructured.Unstructured {
 			return objects
 		}
 		if err != nil {
-			t.Fatalf("not a Kubernetes object: %v in\n%s", err, strings.TrimSpace(string(manifests)))
+			tb.Fatalf("not a Kubernetes object: %v in\n%s", err, strings.TrimSpace(string(manifests)))
 		}
 		if len(object.Object) > 0 {
 			objects = append(objects, object)
@@ -115,15 +115,15 @@ func Decode(t testing.TB, manifests []byte) []*unstructured.Unstructured {
 }
 
 // CRD is the file in config/crd of that name, decoded, and its size in bytes.
-func CRD(t testing.TB, file string) (crd *unstructured.Unstructured, size int) {
-	t.Helper()
+func CRD(tb testing.TB, file string) (crd *unstructured.Unstructured, size int) {
+	tb.Helper()
 	root, err := repository()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	content, err := os.ReadFile(filepath.Join(root, "config", "crd", file))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return Decode(t, content)[0], len(content)
+	return Decode(tb, content)[0], len(content)
 }

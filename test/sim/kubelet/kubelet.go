@@ -58,8 +58,8 @@ type Kubelet struct {
 
 // ServersFromEnv are the programs that HOLDFAST_NATS_SERVERS names, as "2.15.2=/path,2.15.3=/path". The test
 // fails where it names none.
-func ServersFromEnv(t testing.TB) map[string]string {
-	t.Helper()
+func ServersFromEnv(tb testing.TB) map[string]string {
+	tb.Helper()
 	servers := map[string]string{}
 	for pair := range strings.SplitSeq(os.Getenv("HOLDFAST_NATS_SERVERS"), ",") {
 		if version, path, ok := strings.Cut(pair, "="); ok {
@@ -67,7 +67,7 @@ func ServersFromEnv(t testing.TB) map[string]string {
 		}
 	}
 	if len(servers) == 0 {
-		t.Fatal("HOLDFAST_NATS_SERVERS is not set: it gives nats-server programs as 2.15.2=/path,2.15.3=/path; run the tests " +
+		tb.Fatal("HOLDFAST_NATS_SERVERS is not set: it gives nats-server programs as 2.15.2=/path,2.15.3=/path; run the tests " +
 			"through make, or build them: go -C tools/toolbox run ./cmd/toolbox nats-server/2.15.2 nats-server/2.15.3")
 	}
 	return servers
@@ -75,10 +75,10 @@ func ServersFromEnv(t testing.TB) map[string]string {
 
 // Start serves the namespace through an API server that has no controllers of its own. config must be an
 // administrator's. When the test ends every process has ended too.
-func Start(t testing.TB, config *rest.Config, options Options) *Kubelet {
-	t.Helper()
+func Start(tb testing.TB, config *rest.Config, options Options) *Kubelet {
+	tb.Helper()
 	k := &Kubelet{
-		t: t, namespace: options.Namespace, servers: options.Servers, dir: t.TempDir(), kick: make(chan struct{}, 1),
+		t: tb, namespace: options.Namespace, servers: options.Servers, dir: tb.TempDir(), kick: make(chan struct{}, 1),
 		workers: map[types.UID]*worker{}, troubles: map[string]string{},
 	}
 	scheme := runtime.NewScheme()
@@ -95,7 +95,7 @@ func Start(t testing.TB, config *rest.Config, options Options) *Kubelet {
 		err = os.Mkdir(k.dir+"/claims", 0o755)
 	}
 	if err != nil {
-		t.Fatal("starting the simulated kubelet:", err)
+		tb.Fatal("starting the simulated kubelet:", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	finished := make(chan struct{})
@@ -105,13 +105,13 @@ func Start(t testing.TB, config *rest.Config, options Options) *Kubelet {
 	}()
 	cacheFinished := make(chan error, 1)
 	go func() { cacheFinished <- k.cache.Start(ctx) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		cancel()
 		<-finished
 		k.workersWG.Wait()
 		k.addresses.release()
 		if err := <-cacheFinished; err != nil {
-			t.Error("the simulated kubelet's cache:", err)
+			tb.Error("the simulated kubelet's cache:", err)
 		}
 	})
 	return k

@@ -138,6 +138,15 @@ func (b *bench) story(server string) []string {
 	return lines
 }
 
+// rolledOut waits until the generation of the StatefulSet is what runs and is ready.
+func (b *bench) rolledOut(set string, generation int64) {
+	b.Helper()
+	b.Eventually(func() appsv1.StatefulSetStatus { return b.set(set).Status }).Should(gomega.And(
+		gomega.HaveField("ObservedGeneration", generation),
+		gomega.HaveField("ReadyReplicas", int32(1)), gomega.HaveField("UpdatedReplicas", int32(1)),
+	))
+}
+
 func (b *bench) formed() {
 	b.Helper()
 	for i := range 3 {
@@ -156,79 +165,75 @@ func (b *bench) formed() {
 // them.
 func TestServers(t *testing.T) {
 	b := start(t)
-	ready := func(name string, generation int64) func() appsv1.StatefulSetStatus {
-		return func() appsv1.StatefulSetStatus {
-			status := b.set(name).Status
-			if status.ObservedGeneration != generation {
-				return appsv1.StatefulSetStatus{}
-			}
-			return status
-		}
-	}
-	whole := gomega.And(gomega.HaveField("ReadyReplicas", int32(1)), gomega.HaveField("UpdatedReplicas", int32(1)))
 	for i := range 3 {
-		b.Eventually(ready(fmt.Sprintf("demo-%d", i), 1)).Should(whole)
+		b.rolledOut(fmt.Sprintf("demo-%d", i), 1)
 	}
 	b.formed()
 
-	t.Run("a changed template restarts the Pod gracefully, its disk stays", func(t *testing.T) {
-		before := b.pod("demo-2-0")
-		disk := b.k.named("demo-2-0").box.root + "/data"
-		if err := os.WriteFile(filepath.Join(disk, "marker"), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		previous, revision := b.k.named("demo-2-0"), b.set("demo-2").Status.CurrentRevision
-		b.retemplate("demo-2", func(template *corev1.PodTemplateSpec) {
-			template.Annotations = map[string]string{"restarted": "yes"}
-			template.Spec.Containers[0].Image = "registry.example.com:5000/nats:2.15.2@sha256:" + strings.Repeat("0", 64)
-		})
-		b.Eventually(ready("demo-2", 2)).Should(whole)
-		b.formed()
-		want := []string{"Started 2.15.3 r1", "Ready 2.15.3 r1", "Stopping 2.15.3 r1", "Exited 2.15.3 r1", "Started 2.15.2 r1", "Ready 2.15.2 r1"}
-		if diff := cmp.Diff(want, b.story("demo-2")); diff != "" {
-			t.Errorf("what happened (-want +got):\n%s", diff)
-		}
-		if log := previous.log.String(); !strings.Contains(log, "Entering lame duck mode") {
-			t.Errorf("the server was not told to go lame before it was stopped:\n%s", log)
-		}
-		after := b.pod("demo-2-0")
-		if after.UID == before.UID || after.Status.PodIP == before.Status.PodIP {
-			t.Error("the Pod is not a new one with an address of its own")
-		}
-		if _, err := os.Stat(filepath.Join(b.k.named("demo-2-0").box.root, "data", "marker")); err != nil {
-			t.Error("the disk did not come along:", err)
-		}
-		if now := b.set("demo-2").Status.CurrentRevision; now == revision {
-			t.Error("the StatefulSet still reports the old revision as the current one")
-		}
+	t.Run("a changed template restarts the Pod gracefully, its disk stays", b.retemplated)
+	t.Run("a killed server comes back in its Pod", b.killed)
+	t.Run("a frozen server is left alone until it thaws", b.frozen)
+}
+
+func (b *bench) retemplated(t *testing.T) {
+	before := b.pod("demo-2-0")
+	disk := b.k.named("demo-2-0").box.root + "/data"
+	if err := os.WriteFile(filepath.Join(disk, "marker"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	previous, revision := b.k.named("demo-2-0"), b.set("demo-2").Status.CurrentRevision
+	b.retemplate("demo-2", func(template *corev1.PodTemplateSpec) {
+		template.Annotations = map[string]string{"restarted": "yes"}
+		template.Spec.Containers[0].Image = "registry.example.com:5000/nats:2.15.2@sha256:" + strings.Repeat("0", 64)
 	})
-	t.Run("a killed server comes back in its Pod", func(t *testing.T) {
-		before := b.pod("demo-1-0")
-		b.k.Kill("demo-1-0")
-		b.Eventually(func() int32 { return b.pod("demo-1-0").Status.ContainerStatuses[0].RestartCount }).Should(gomega.Equal(int32(1)))
-		b.Eventually(func() bool { return isReady(b.pod("demo-1-0")) }).Should(gomega.BeTrue())
-		want := []string{"Started 2.15.3 r1", "Ready 2.15.3 r1", "Exited 2.15.3 r1", "Started 2.15.3 r1", "Ready 2.15.3 r1"}
-		if diff := cmp.Diff(want, b.story("demo-1")); diff != "" {
-			t.Errorf("what happened (-want +got):\n%s", diff)
-		}
-		if after := b.pod("demo-1-0"); after.UID != before.UID {
-			t.Error("the Pod was replaced")
-		}
-	})
-	t.Run("a frozen server is left alone until it thaws", func(t *testing.T) {
-		thaw := b.k.Freeze("demo-0-0")
-		b.Eventually(func() bool { return isReady(b.pod("demo-0-0")) }).Should(gomega.BeFalse())
-		before := b.pod("demo-0-0")
-		if err := b.env.Client.Delete(t.Context(), before.DeepCopy()); err != nil {
-			t.Fatal(err)
-		}
-		b.Eventually(func() []string { return b.story("demo-0") }).Should(gomega.ContainElement("Stopping 2.15.3 r1"))
-		b.Consistently(func() types.UID { return b.pod("demo-0-0").UID }, "2s").Should(gomega.Equal(before.UID))
-		thaw()
-		b.Eventually(func() types.UID { return b.pod("demo-0-0").UID }).ShouldNot(gomega.BeElementOf(before.UID, types.UID("")))
-		b.Eventually(func() bool { return isReady(b.pod("demo-0-0")) }).Should(gomega.BeTrue())
-		b.formed()
-	})
+	b.rolledOut("demo-2", 2)
+	b.formed()
+	want := []string{"Started 2.15.3 r1", "Ready 2.15.3 r1", "Stopping 2.15.3 r1", "Exited 2.15.3 r1", "Started 2.15.2 r1", "Ready 2.15.2 r1"}
+	if diff := cmp.Diff(want, b.story("demo-2")); diff != "" {
+		t.Errorf("what happened (-want +got):\n%s", diff)
+	}
+	if log := previous.log.String(); !strings.Contains(log, "Entering lame duck mode") {
+		t.Errorf("the server was not told to go lame before it was stopped:\n%s", log)
+	}
+	after := b.pod("demo-2-0")
+	if after.UID == before.UID || after.Status.PodIP == before.Status.PodIP {
+		t.Error("the Pod is not a new one with an address of its own")
+	}
+	if _, err := os.Stat(filepath.Join(b.k.named("demo-2-0").box.root, "data", "marker")); err != nil {
+		t.Error("the disk did not come along:", err)
+	}
+	if now := b.set("demo-2").Status.CurrentRevision; now == revision {
+		t.Error("the StatefulSet still reports the old revision as the current one")
+	}
+}
+
+func (b *bench) killed(t *testing.T) {
+	before := b.pod("demo-1-0")
+	b.k.Kill("demo-1-0")
+	b.Eventually(func() int32 { return b.pod("demo-1-0").Status.ContainerStatuses[0].RestartCount }).Should(gomega.Equal(int32(1)))
+	b.Eventually(func() bool { return isReady(b.pod("demo-1-0")) }).Should(gomega.BeTrue())
+	want := []string{"Started 2.15.3 r1", "Ready 2.15.3 r1", "Exited 2.15.3 r1", "Started 2.15.3 r1", "Ready 2.15.3 r1"}
+	if diff := cmp.Diff(want, b.story("demo-1")); diff != "" {
+		t.Errorf("what happened (-want +got):\n%s", diff)
+	}
+	if after := b.pod("demo-1-0"); after.UID != before.UID {
+		t.Error("the Pod was replaced")
+	}
+}
+
+func (b *bench) frozen(t *testing.T) {
+	thaw := b.k.Freeze("demo-0-0")
+	b.Eventually(func() bool { return isReady(b.pod("demo-0-0")) }).Should(gomega.BeFalse())
+	before := b.pod("demo-0-0")
+	if err := b.env.Client.Delete(t.Context(), before.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	b.Eventually(func() []string { return b.story("demo-0") }).Should(gomega.ContainElement("Stopping 2.15.3 r1"))
+	b.Consistently(func() types.UID { return b.pod("demo-0-0").UID }, "2s").Should(gomega.Equal(before.UID))
+	thaw()
+	b.Eventually(func() types.UID { return b.pod("demo-0-0").UID }).ShouldNot(gomega.BeElementOf(before.UID, types.UID("")))
+	b.Eventually(func() bool { return isReady(b.pod("demo-0-0")) }).Should(gomega.BeTrue())
+	b.formed()
 }
 
 // TestHanging holds what becomes of a server that neither answers nor ends when it is told to.
@@ -284,10 +289,10 @@ func TestOwnerGone(t *testing.T) {
 	}
 	starts, ends := 0, 0
 	for _, e := range b.k.History() {
-		switch e.Kind {
-		case Started:
+		if e.Kind == Started {
 			starts++
-		case Exited:
+		}
+		if e.Kind == Exited {
 			ends++
 		}
 	}

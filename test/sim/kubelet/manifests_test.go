@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -69,7 +68,7 @@ func natsConf(t *testing.T, ns, name string) string {
 func setSpec(name string) appsv1.StatefulSetSpec {
 	labels := map[string]string{"app": "demo", "server": name}
 	probe := func(path string) *corev1.Probe {
-		return &corev1.Probe{PeriodSeconds: 1, ProbeHandler: corev1.ProbeHandler{
+		return &corev1.Probe{PeriodSeconds: 1, TimeoutSeconds: 3, ProbeHandler: corev1.ProbeHandler{
 			HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromString("monitor")},
 		}}
 	}
@@ -88,9 +87,9 @@ func setSpec(name string) appsv1.StatefulSetSpec {
 		Template: corev1.PodTemplateSpec{
 			ObjectMeta: metav1.ObjectMeta{Labels: labels},
 			Spec: corev1.PodSpec{
-				TerminationGracePeriodSeconds: ptr.To(int64(60)), AutomountServiceAccountToken: ptr.To(false),
+				TerminationGracePeriodSeconds: new(int64(60)), AutomountServiceAccountToken: new(false),
 				SecurityContext: &corev1.PodSecurityContext{
-					RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To(int64(1000)),
+					RunAsNonRoot: new(true), RunAsUser: new(int64(1000)),
 					SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 				},
 				Volumes: []corev1.Volume{
@@ -106,7 +105,7 @@ func setSpec(name string) appsv1.StatefulSetSpec {
 						Command: []string{"nats-server", "--signal", "ldm=/var/run/nats/nats.pid"},
 					}}},
 					SecurityContext: &corev1.SecurityContext{
-						AllowPrivilegeEscalation: ptr.To(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+						AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 					},
 					VolumeMounts: []corev1.VolumeMount{
 						{Name: "config", MountPath: "/etc/nats-config"}, {Name: "tls", MountPath: "/etc/nats-routes-tls"},

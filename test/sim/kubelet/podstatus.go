@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -42,10 +41,10 @@ func (w *worker) status() corev1.PodStatus {
 		one := corev1.ContainerStatus{Name: c.Name, Image: c.Image, ImageID: c.Image}
 		switch {
 		case c.Name == w.box.container.Name:
-			one.RestartCount, one.Ready, one.Started = w.restarts, w.ready, ptr.To(w.started)
+			one.RestartCount, one.Ready, one.Started = w.restarts, w.ready, new(w.started)
 			one.State, one.LastTerminationState.Terminated = w.state(p), w.last
 		case p != nil:
-			one.Ready, one.Started = true, ptr.To(true)
+			one.Ready, one.Started = true, new(true)
 			one.State.Running = &corev1.ContainerStateRunning{StartedAt: w.begun}
 		default:
 			one.State.Waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}

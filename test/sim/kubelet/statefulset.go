@@ -130,7 +130,7 @@ func (k *Kubelet) ensureClaim(
 func (k *Kubelet) reportSet(ctx context.Context, set *appsv1.StatefulSet, pod *corev1.Pod, revision string) error {
 	status := appsv1.StatefulSetStatus{
 		ObservedGeneration: set.Generation, UpdateRevision: revision, CurrentRevision: set.Status.CurrentRevision,
-		CollisionCount: ptr.To(int32(0)),
+		CollisionCount: new(int32(0)),
 	}
 	if status.CurrentRevision == "" {
 		status.CurrentRevision = revision
