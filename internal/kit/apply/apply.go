@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -221,15 +220,6 @@ func (a *Applier) patch(ctx context.Context, want *rendered, kind types.PatchTyp
 func (a *Applier) conflict(want *rendered, why string) error {
 	gvk := want.object.GetObjectKind().GroupVersionKind()
 	return apierrors.NewConflict(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, want.object.GetName(), errors.New(why))
-}
-
-// at returns the body of an apply with its preconditions.
-func (r *rendered) at(uid types.UID, resourceVersion string) map[string]any {
-	metadata := maps.Clone(r.fields["metadata"].(map[string]any))
-	metadata["uid"], metadata["resourceVersion"] = string(uid), resourceVersion
-	body := maps.Clone(r.fields)
-	body["metadata"] = metadata
-	return body
 }
 
 // uncached says whether an object's kind is never cached. A read through the cache would start to list and

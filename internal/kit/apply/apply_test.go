@@ -83,6 +83,7 @@ func TestApplySetsChangesBack(t *testing.T) {
 			s.Labels = map[string]string{"test.holdfast.dev/app": "x", "test.holdfast.dev/part": "y"}
 		},
 		"every label removed": func(s *appsv1.StatefulSet) { s.Labels = nil },
+		"owner reference":     func(s *appsv1.StatefulSet) { s.OwnerReferences[0].BlockOwnerDeletion = new(false) },
 		"digest removed":      func(s *appsv1.StatefulSet) { s.Annotations = nil },
 		"quantity changed": func(s *appsv1.StatefulSet) {
 			delete(s.Spec.Template.Spec.Containers[0].Resources.Limits, corev1.ResourceCPU)
@@ -124,6 +125,9 @@ func TestApplySetsChangesBack(t *testing.T) {
 				}
 				if diff := cmp.Diff(want.Labels, got.Labels); diff != "" {
 					t.Error("labels:", diff)
+				}
+				if diff := cmp.Diff(want.OwnerReferences, got.OwnerReferences); diff != "" {
+					t.Error("owner references:", diff)
 				}
 			})
 		}

@@ -18,7 +18,7 @@ import (
 // owned returns the fields that owner has applied to live, nil when it never has.
 func owned(live client.Object, owner string) (*fieldpath.Set, error) {
 	for _, entry := range live.GetManagedFields() {
-		if entry.Manager == owner && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" {
+		if entry.Manager == owner && entry.Operation == metav1.ManagedFieldsOperationApply {
 			return fields(entry)
 		}
 	}
@@ -109,7 +109,7 @@ func takeOver(live client.Object, owner string) ([]byte, error) {
 	found := false
 	var entries []metav1.ManagedFieldsEntry
 	for _, other := range live.GetManagedFields() {
-		if other.Manager != owner || other.Subresource != "" {
+		if other.Manager != owner {
 			entries = append(entries, other)
 			continue
 		}

@@ -129,6 +129,23 @@ func TestApplyAfterACrashBetweenCreationAndRecord(t *testing.T) {
 	}
 }
 
+// Another part of the controller has written the object in another way, under the same field owner.
+func TestApplyTakesOverPlainWrites(t *testing.T) {
+	b := newBench(t)
+	desired := b.configMap()
+	b.apply(desired, true)
+	written := live(b, desired)
+	written.Data["stray"] = "x"
+	b.must(b.user.Update(t.Context(), written, client.FieldOwner(fieldOwner)))
+
+	delete(desired.Data, "drop")
+	b.apply(desired, true)
+	b.rests(desired)
+	if diff := cmp.Diff(map[string]string{"keep": "a"}, live(b, desired).Data); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestApplyFromAStaleCacheConflicts(t *testing.T) {
 	b := newBench(t)
 	desired := b.configMap()

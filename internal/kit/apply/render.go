@@ -5,8 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -59,48 +61,35 @@ func (a *Applier) render(owner, desired client.Object) (*rendered, error) {
 	return r, err
 }
 
-// toFields turns a typed object into the fields that are applied. The status belongs to others, and a null is
-// how Go types write a time that is not set: applied, it would claim the field.
+// toFields turns a typed object into the fields that are applied. The status belongs to others.
 func toFields(object client.Object) (map[string]any, error) {
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
-	if err != nil {
-		return nil, err
-	}
 	delete(fields, "status")
-	dropNulls(fields)
-	return fields, nil
+	return fields, err
 }
 
-func dropNulls(node any) {
-	switch node := node.(type) {
-	case map[string]any:
-		for name, field := range node {
-			if field == nil {
-				delete(node, name)
-			}
-			dropNulls(field)
-		}
-	case []any:
-		for _, item := range node {
-			dropNulls(item)
-		}
-	}
-}
-
-// tracked are the fields of which the API server records the owner.
+// tracked are the fields of which the API server records the owner: all but those that identify the object.
 func (r *rendered) tracked() map[string]any {
-	tracked := map[string]any{}
-	for name, field := range r.fields {
-		if name != "apiVersion" && name != "kind" && name != "metadata" {
-			tracked[name] = field
-		}
-	}
-	metadata := map[string]any{}
-	for _, name := range []string{"labels", "annotations", "ownerReferences", "finalizers"} {
-		if field, set := r.fields["metadata"].(map[string]any)[name]; set {
-			metadata[name] = field
-		}
-	}
+	tracked := maps.Clone(r.fields)
+	delete(tracked, "apiVersion")
+	delete(tracked, "kind")
+	metadata := maps.Clone(r.metadata())
+	delete(metadata, "name")
+	delete(metadata, "namespace")
 	tracked["metadata"] = metadata
 	return tracked
+}
+
+// at returns the body of an apply with its preconditions.
+func (r *rendered) at(uid types.UID, resourceVersion string) map[string]any {
+	metadata := maps.Clone(r.metadata())
+	metadata["uid"], metadata["resourceVersion"] = string(uid), resourceVersion
+	body := maps.Clone(r.fields)
+	body["metadata"] = metadata
+	return body
+}
+
+func (r *rendered) metadata() map[string]any {
+	metadata, _ := r.fields["metadata"].(map[string]any)
+	return metadata
 }
