@@ -39,6 +39,7 @@ type pass struct {
 	*Reconciler
 	cluster *v1beta1.NatsCluster
 	certs   certificates.Named
+	foreign error // Secrets of names that are needed
 	report  status.Report
 }
 
@@ -69,7 +70,11 @@ func monitorURL(server facts.Server) string {
 
 func (p *pass) keepCertificates(ctx context.Context) outcome.Outcome {
 	named, err := certificates.Keep(ctx, p.applier(), p.cluster, p.Clock.Now())
-	if err != nil {
+	switch {
+	case len(apply.Foreign(err)) > 0: // reported together with the other objects that are in the way
+		p.foreign = err
+		named.Waiting = append(named.Waiting, certificates.Wait{Reason: v1beta1.ReasonRouteCertificateNotReady, Message: err.Error()})
+	case err != nil:
 		return p.failed(err)
 	}
 	p.certs, p.report.Waiting = named, named.Waiting
@@ -104,7 +109,8 @@ func (p *pass) bringIntoBeing(ctx context.Context) outcome.Outcome {
 	case plan.Unknown != "":
 		return outcome.Retry(whenBusy, plan.Unknown)
 	}
-	if err := workload.Act(ctx, p.applier(), p.cluster, *p.report.Rendered, plan); err != nil {
+	err := errors.Join(p.foreign, workload.Act(ctx, p.applier(), p.cluster, *p.report.Rendered, plan))
+	if err != nil {
 		return p.failed(err)
 	}
 	if len(p.certs.Waiting) > 0 { // nothing restarts towards a certificate that is not there

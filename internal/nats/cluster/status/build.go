@@ -29,7 +29,9 @@ func Build(r Report, now time.Time) v1beta1.NatsClusterStatus {
 	}
 	if r.Rendered != nil && r.Hold == nil {
 		next.Endpoints = r.Rendered.Endpoints
-		next.Config = configStatus(r)
+		if len(r.Waiting) == 0 { // without the certificate nobody knows the revision
+			next.Config = configStatus(r)
+		}
 	}
 	next.JetStream = jetstreamStatus(r)
 	next.Conditions = conditions.Set(r.Cluster.Status.Conditions, r.Cluster.Generation, now,

@@ -16,7 +16,9 @@ import (
 )
 
 // Act writes the shared objects where they differ and creates the planned servers. It goes on after an error,
-// so that its own names every object that belongs to somebody else, and not only the first.
+// so that its own names every object that belongs to somebody else, and not only the first. But no server comes
+// into being while anything is in the way: one would run with somebody else's configuration, or wait for others
+// that cannot come.
 func Act(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsCluster, out render.Output, plan Plan) error {
 	var errs []error
 	put := func(desired client.Object) bool {
@@ -28,6 +30,12 @@ func Act(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsClust
 		put(desired)
 	}
 	errs = append(errs, dropPolicy(ctx, applier, cluster, out))
+	for _, server := range out.Servers {
+		errs = append(errs, applier.Check(ctx, cluster, server.ConfigMap), applier.Check(ctx, cluster, server.StatefulSet))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
 	for _, server := range out.Servers {
 		if slices.Contains(plan.Create, server.Name) {
 			// The configuration first: a Pod that finds none waits, but one that finds an old one, or somebody

@@ -1,0 +1,22 @@
+package apply
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Check says whether the name of desired is free for owner: a ForeignError when an object has it that owner does not
+// control. It writes nothing, so that several objects can be looked at before the first is written.
+func (a *Applier) Check(ctx context.Context, owner, desired client.Object) error {
+	want, err := a.render(owner, desired)
+	if err != nil {
+		return err
+	}
+	live, err := a.read(ctx, want)
+	if err != nil || live == nil || metav1.IsControlledBy(live, owner) {
+		return err
+	}
+	return &ForeignError{Kind: want.kind, Namespace: live.GetNamespace(), Name: live.GetName()}
+}
