@@ -59,6 +59,10 @@ func TestApplyRefusesForeignObjects(t *testing.T) {
 				}
 				// The narrowed cache does not show it.
 				b.stale = func(client.Object) error { return errNotFound }
+				err = b.Check(t.Context(), b.owner, desired)
+				if diff := cmp.Diff(want, apply.Foreign(err)); diff != "" {
+					t.Errorf("Check: %v: %s", err, diff)
+				}
 				_, err = b.Apply(t.Context(), b.owner, desired)
 				if diff := cmp.Diff(want, apply.Foreign(err)); diff != "" {
 					t.Errorf("Apply behind a cache: %v: %s", err, diff)
@@ -70,6 +74,17 @@ func TestApplyRefusesForeignObjects(t *testing.T) {
 				b.unwritten(theirs)
 			})
 		}
+	}
+}
+
+func TestCheckLetsPassWhatIsFreeOrOurs(t *testing.T) {
+	b := newBench(t)
+	b.must(b.Check(t.Context(), b.owner, b.configMap()))
+	b.apply(b.configMap(), true)
+	b.must(b.Check(t.Context(), b.owner, b.configMap()))
+	b.stale = func(client.Object) error { return errors.New("broken") }
+	if err := b.Check(t.Context(), b.owner, b.configMap()); err == nil {
+		t.Error("Check passes without having read")
 	}
 }
 
