@@ -68,6 +68,26 @@ func monitorURL(server facts.Server) string {
 	return "http://" + net.JoinHostPort(server.Pod.Status.PodIP, strconv.Itoa(render.PortMonitor))
 }
 
+// refuse holds what cannot be carried out before anything is written, a certificate too. Whether a spec can be
+// carried out does not depend on certificates, so it is judged without.
+func (p *pass) refuse(ctx context.Context) outcome.Outcome {
+	if out := p.render(ctx); out.Stops() {
+		return out
+	}
+	if hold := p.plan().Hold; hold != nil {
+		return p.hold(*hold)
+	}
+	p.report.Rendered = nil // not to be told: the revision depends on certificates
+	return outcome.Continue()
+}
+
+func (p *pass) plan() workload.Plan {
+	return workload.Decide(workload.World{
+		Rendered: *p.report.Rendered, JetStream: p.cluster.Spec.JetStream != nil,
+		CertificateMissing: len(p.certs.Waiting) > 0, Servers: p.report.Servers,
+	})
+}
+
 func (p *pass) keepCertificates(ctx context.Context) outcome.Outcome {
 	named, err := certificates.Keep(ctx, p.applier(), p.cluster, p.Clock.Now())
 	switch {
@@ -98,10 +118,7 @@ func (p *pass) render(context.Context) outcome.Outcome {
 }
 
 func (p *pass) bringIntoBeing(ctx context.Context) outcome.Outcome {
-	plan := workload.Decide(workload.World{
-		Rendered: *p.report.Rendered, JetStream: p.cluster.Spec.JetStream != nil,
-		CertificateMissing: len(p.certs.Waiting) > 0, Servers: p.report.Servers,
-	})
+	plan := p.plan()
 	p.report.Workload = plan
 	switch {
 	case plan.Hold != nil:

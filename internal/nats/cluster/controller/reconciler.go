@@ -61,6 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta1.NatsCluster
 	out := outcome.Continue()
 	for _, concern := range []func(context.Context) outcome.Outcome{
 		p.readServers,      // what the API server and the servers say
+		p.refuse,           // what cannot be carried out
 		p.keepCertificates, // certificates: ours are kept valid, named ones are read
 		p.render,           // the objects that the spec asks for
 		p.bringIntoBeing,   // refusals, shared objects, missing servers
