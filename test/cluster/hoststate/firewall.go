@@ -123,25 +123,33 @@ func xtRules() (things, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, table := range strings.Fields(string(tables)) {
+		for table := range strings.FieldsSeq(string(tables)) {
 			found.add(list+" "+table, "")
 		}
-		for _, command := range commands {
-			path, err := exec.LookPath(command)
-			if err != nil {
-				continue
-			}
-			out, err := exec.Command(path).Output()
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", command, err)
-			}
-			for _, line := range strings.Split(counters.ReplaceAllString(string(out), ""), "\n") {
-				if line != "" && !strings.HasPrefix(line, "#") {
-					found.add(command+" "+line, "")
-				}
-			}
-			break
+		if err := saved(commands, found); err != nil {
+			return nil, err
 		}
 	}
 	return found, nil
+}
+
+// saved adds the rules that the first of the commands prints that is installed.
+func saved(commands []string, found things) error {
+	for _, command := range commands {
+		path, err := exec.LookPath(command)
+		if err != nil {
+			continue
+		}
+		out, err := exec.Command(path).Output()
+		if err != nil {
+			return fmt.Errorf("%s: %w", command, err)
+		}
+		for line := range strings.SplitSeq(counters.ReplaceAllString(string(out), ""), "\n") {
+			if line != "" && !strings.HasPrefix(line, "#") {
+				found.add(command+" "+line, "")
+			}
+		}
+		return nil
+	}
+	return nil
 }

@@ -99,8 +99,8 @@ func rules() (things, error) {
 func namespaces() (things, error) {
 	found := things{}
 	for _, dir := range []string{"/run/netns", "/var/run/netns"} {
-		real, err := filepath.EvalSymlinks(dir)
-		if errors.Is(err, fs.ErrNotExist) || (err == nil && real != dir) {
+		target, err := filepath.EvalSymlinks(dir)
+		if errors.Is(err, fs.ErrNotExist) || (err == nil && target != dir) {
 			continue // most often the second is the first under another name
 		}
 		if err != nil {

@@ -55,25 +55,39 @@ func Diff(before, after State) []string {
 }
 
 func diffKind(kind string, before, after map[string]string) []string {
-	names := maps.Clone(before)
-	if names == nil {
-		names = map[string]string{}
-	}
+	names := things{}
+	maps.Copy(names, before)
 	maps.Copy(names, after)
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		was, had := before[name]
 		is, has := after[name]
+		line := ""
 		switch {
-		case had && has && was != is && kind != kindProcess:
-			lines = append(lines, fmt.Sprintf("~ %s %s: %s, was %s", kind, name, is, was))
-		case has && !had && kind != kindSysctl:
-			lines = append(lines, fmt.Sprintf("+ %s %s %s", kind, name, is))
-		case had && !has && kind != kindSysctl && kind != kindProcess:
-			lines = append(lines, fmt.Sprintf("- %s %s %s", kind, name, was))
+		case !had:
+			line = fmt.Sprintf("+ %s %s %s", kind, name, is)
+		case !has:
+			line = fmt.Sprintf("- %s %s %s", kind, name, was)
+		case was != is:
+			line = fmt.Sprintf("~ %s %s: %s, was %s", kind, name, is, was)
+		}
+		if line != "" && counts(kind, line[0]) {
+			lines = append(lines, line)
 		}
 	}
 	return lines
+}
+
+// counts tells whether a thing of that kind that is new (+), gone (-) or changed (~) is a difference.
+func counts(kind string, change byte) bool {
+	switch kind {
+	case kindProcess:
+		return change == '+'
+	case kindSysctl:
+		return change == '~'
+	default:
+		return true
+	}
 }
 
 // things are the findings of one kind.

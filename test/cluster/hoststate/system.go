@@ -22,7 +22,7 @@ func readMounts() ([]mount, error) {
 		return nil, err
 	}
 	var list []mount
-	for _, line := range strings.Split(strings.TrimSpace(string(content)), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(string(content)), "\n") {
 		left, right, found := strings.Cut(line, " - ")
 		l, r := strings.Fields(left), strings.Fields(right)
 		if !found || len(l) < 6 || len(r) < 3 {
@@ -104,7 +104,7 @@ func ownCgroups() ([]string, error) {
 		return nil, err
 	}
 	var groups []string
-	for _, line := range strings.Fields(string(content)) {
+	for line := range strings.FieldsSeq(string(content)) {
 		if parts := strings.SplitN(line, ":", 3); len(parts) == 3 && !slices.Contains(groups, parts[2]) {
 			groups = append(groups, parts[2])
 		}

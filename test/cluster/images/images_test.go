@@ -206,15 +206,7 @@ func unpack(t *testing.T, img v1.Image) string {
 	t.Helper()
 	files := mutate.Extract(img)
 	defer files.Close()
-	// The test's own temporary folder is closed to other users.
-	root, err := os.MkdirTemp("", "image-root-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) })
-	if err := os.Chmod(root, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	root := t.TempDir()
 	untar(t, files, root)
 	return root
 }

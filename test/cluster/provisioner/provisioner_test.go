@@ -49,9 +49,8 @@ func TestProvision(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := newDisks(t, c.node)
 			if c.noDisk {
-				if err := os.Remove(d.nodeDir("n1")); err != nil {
-					t.Fatal(err)
-				}
+				none := filepath.Join(t.TempDir(), "none")
+				d.nodeDir = func(string) string { return none }
 			}
 			o := controller.ProvisionOptions{StorageClass: class(), PVName: "pvc-1", PVC: claim("1Gi", "1Gi"), SelectedNodeName: "n1"}
 			if c.change != nil {
@@ -61,25 +60,28 @@ func TestProvision(t *testing.T) {
 			if (err != nil) != c.fails || state != c.state {
 				t.Fatalf("state %s, error %v", state, err)
 			}
-			info, err := os.Stat(filepath.Join(d.nodeDir("n1"), "holdfast-volumes", "pvc-1"))
-			if c.fails {
-				if err == nil || got != nil {
-					t.Errorf("volume %v, folder %v", got, info)
-				}
-				return
-			}
-			if err != nil || info.Mode().Perm() != 0o755 {
-				t.Errorf("folder %v, %v", info, err)
-			}
-			if diff := cmp.Diff(volumeOn("n1", "host-1", "1Gi"), got); diff != "" {
-				t.Errorf("volume (-want +got):\n%s", diff)
+			if !c.fails {
+				checkMade(t, d, got)
+			} else if _, err := os.Stat(filepath.Join(d.nodeDir("n1"), "holdfast-volumes")); err == nil || got != nil {
+				t.Errorf("it failed, and made volume %v or a folder", got)
 			}
 		})
 	}
 }
 
+func checkMade(t *testing.T, d *disks, got *corev1.PersistentVolume) {
+	t.Helper()
+	info, err := os.Stat(filepath.Join(d.nodeDir("n1"), "holdfast-volumes", "pvc-1"))
+	if err != nil || info.Mode().Perm() != 0o755 {
+		t.Errorf("folder %v, %v", info, err)
+	}
+	if diff := cmp.Diff(volumeOn("host-1", "1Gi"), got); diff != "" {
+		t.Errorf("volume (-want +got):\n%s", diff)
+	}
+}
+
 func TestDelete(t *testing.T) {
-	unnamed := volumeOn("n1", "host-1", "1Gi")
+	unnamed := volumeOn("host-1", "1Gi")
 	unnamed.Annotations = nil
 	cases := map[string]struct {
 		node   *corev1.Node
@@ -88,9 +90,9 @@ func TestDelete(t *testing.T) {
 		inUse  bool
 		fails  bool
 	}{
-		"a ready node":              {node: node(corev1.ConditionTrue), volume: volumeOn("n1", "host-1", "1Gi")},
-		"a node that is down":       {node: node(corev1.ConditionFalse), volume: volumeOn("n1", "host-1", "1Gi"), stays: true, inUse: true, fails: true},
-		"a node that has left":      {volume: volumeOn("n1", "host-1", "1Gi")},
+		"a ready node":              {node: node(corev1.ConditionTrue), volume: volumeOn("host-1", "1Gi")},
+		"a node that is down":       {node: node(corev1.ConditionFalse), volume: volumeOn("host-1", "1Gi"), stays: true, inUse: true, fails: true},
+		"a node that has left":      {volume: volumeOn("host-1", "1Gi")},
 		"a volume without its node": {node: node(corev1.ConditionTrue), volume: unnamed, stays: true, fails: true},
 	}
 	for name, c := range cases {
@@ -125,7 +127,7 @@ func TestDeleteOnAnUnknownDisk(t *testing.T) {
 	}
 	d := newDisks(t, nil)
 	d.nodeDir = func(string) string { return "" }
-	if err := d.Delete(t.Context(), volumeOn("n1", "host-1", "1Gi")); err != nil {
+	if err := d.Delete(t.Context(), volumeOn("host-1", "1Gi")); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(data); err != nil {
@@ -315,9 +317,9 @@ func claim(asked, seen string, conditions ...corev1.PersistentVolumeClaimConditi
 	return c
 }
 
-func volumeOn(name, hostname, size string) *corev1.PersistentVolume {
+func volumeOn(hostname, size string) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
-		ObjectMeta: metav1.ObjectMeta{Name: "pvc-1", Annotations: map[string]string{"holdfast.dev/node": name}},
+		ObjectMeta: metav1.ObjectMeta{Name: "pvc-1", Annotations: map[string]string{"holdfast.dev/node": "n1"}},
 		Spec: corev1.PersistentVolumeSpec{
 			PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimDelete,
 			AccessModes:                   []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
@@ -331,7 +333,7 @@ func volumeOn(name, hostname, size string) *corev1.PersistentVolume {
 }
 
 func bound(size string) *corev1.PersistentVolume {
-	v := volumeOn("n1", "host-1", size)
+	v := volumeOn("host-1", size)
 	v.Annotations["pv.kubernetes.io/provisioned-by"] = "holdfast.dev/local"
 	v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: "data", UID: types.UID("1")}
 	return v
