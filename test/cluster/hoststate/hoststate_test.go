@@ -76,9 +76,19 @@ func TestOwnTree(t *testing.T) {
 	for pid, parent := range map[int]int{1: 0, 10: 1, 20: 10, 30: 20, 40: 30, 21: 10, 50: 1, 60: 61, 61: 60} {
 		all[pid] = process{pid: pid, parent: parent}
 	}
-	want := map[int]bool{1: true, 10: true, 20: true, 30: true, 40: true}
-	if diff := cmp.Diff(want, ownTree(all, 20)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	cases := map[string]struct {
+		self int
+		want map[int]bool
+	}{
+		"with a sibling":               {self: 20, want: map[int]bool{1: true, 10: true, 20: true, 21: true, 30: true, 40: true}},
+		"beside what the first adopts": {self: 50, want: map[int]bool{1: true, 50: true}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, ownTree(all, c.self)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

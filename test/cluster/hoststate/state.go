@@ -17,8 +17,8 @@ const (
 )
 
 // Capture reads the state of the host. It reads the network and mount namespaces of the calling thread, and
-// leaves out what comes and goes by itself, kernel threads, and the caller with its ancestors and children.
-// Some of it can only be read by root: as another user it reports an error, not a part.
+// leaves out what comes and goes by itself, kernel threads, and the caller with its ancestors, siblings and
+// children. Some of it can only be read by root: as another user it reports an error, not a part.
 func Capture() (State, error) {
 	state := State{}
 	for kind, read := range map[string]func() (things, error){

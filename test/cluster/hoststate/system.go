@@ -172,13 +172,17 @@ func processes() (things, error) {
 	return found, nil
 }
 
-// ownTree is the process, its ancestors and its descendants.
+// ownTree is the process, its ancestors and its descendants, and its siblings: the other commands of a pipe.
+// What a program leaves behind is no sibling; the first process adopts it.
 func ownTree(all map[int]process, self int) map[int]bool {
 	tree := map[int]bool{}
 	for pid := self; pid != 0 && !tree[pid]; pid = all[pid].parent {
 		tree[pid] = true
 	}
-	for pid := range all {
+	for pid, p := range all {
+		if p.parent == all[self].parent && p.parent > 1 {
+			tree[pid] = true
+		}
 		for up, steps := pid, 0; up != 0 && steps <= len(all); up, steps = all[up].parent, steps+1 {
 			if up == self {
 				tree[pid] = true
