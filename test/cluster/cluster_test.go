@@ -145,6 +145,7 @@ func cut(direction cluster.Direction) func(*cluster.Cluster, context.Context, st
 }
 
 func follow(t *testing.T, c *cluster.Cluster, node string, steps []step) {
+	t.Helper()
 	for _, step := range steps {
 		if err := step.do(c, t.Context(), node); err != nil {
 			t.Fatalf("%s: %v", step.name, err)
@@ -217,6 +218,7 @@ func kubectl(t *testing.T, c *cluster.Cluster, input string, args ...string) str
 }
 
 func statusOf(t *testing.T, c *cluster.Cluster, node string) (cluster.NodeStatus, error) {
+	t.Helper()
 	all, err := c.Status(t.Context())
 	for _, status := range all {
 		if status.Name == node {

@@ -73,9 +73,14 @@ func removeFolder(c *layout.Cluster) error {
 	if os.Getenv(layout.StateVariable) != "" {
 		return nil // the folder above is the user's
 	}
-	for dir := filepath.Dir(c.Dir); filepath.Base(dir) != "lib"; dir = filepath.Dir(dir) {
-		if err := syscall.Rmdir(dir); err != nil {
-			break // another cluster is in it
+	clusters := filepath.Dir(c.Dir)
+	for _, dir := range []string{clusters, filepath.Dir(clusters)} {
+		err := syscall.Rmdir(dir)
+		if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.ENOENT) {
+			return nil // another cluster is in it, or was and took it along
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil

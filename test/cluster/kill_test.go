@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"math/rand/v2"
+	"hash/fnv"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,9 +63,8 @@ func TestKilled(t *testing.T) {
 		})
 	}
 	t.Logf("random moments follow from -kill-seed=%d", *killSeed)
-	random := rand.New(rand.NewPCG(*killSeed, 0))
 	for i := range *killRandom {
-		moment := time.Duration(random.Int64N(int64(longestUp)))
+		moment := randomMoment(i)
 		t.Run(fmt.Sprintf("%d at %s", i, moment), func(t *testing.T) {
 			before := capture(t)
 			killUp(t, moment, "")
@@ -73,6 +72,13 @@ func TestKilled(t *testing.T) {
 			noneLeft(t, before)
 		})
 	}
+}
+
+// randomMoment follows from the seed, so that a failure can be had again.
+func randomMoment(i int) time.Duration {
+	hash := fnv.New64a()
+	fmt.Fprint(hash, *killSeed, i)
+	return time.Duration(hash.Sum64() % uint64(longestUp))
 }
 
 // killUp runs the tool until it kills itself, or kills it at the moment.
@@ -123,13 +129,19 @@ func noneLeft(t *testing.T, before hoststate.State) {
 // itself, and is waited for.
 func leftBehind(t *testing.T, before hoststate.State, names ...string) []string {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	end := time.After(30 * time.Second)
 	for {
 		lines := slices.DeleteFunc(hoststate.Diff(before, capture(t)), func(line string) bool { return !concerns(line, names) })
-		if len(lines) == 0 || time.Now().After(deadline) {
+		if len(lines) == 0 {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-end:
 			return lines
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 }
 

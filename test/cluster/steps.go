@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -141,7 +142,10 @@ func (u *upRun) startHub(socket *os.File) error {
 	if err != nil {
 		return fmt.Errorf("starting the hub in namespaces of its own: %w", err)
 	}
-	go func() { _ = cmd.Wait() }() // else it would stay as a zombie as long as this program runs
+	go func() {
+		err := cmd.Wait() // whoever waits for something of the hub need not wait any more
+		u.hubEnded(fmt.Errorf("the hub has ended (%w): %s", err, lastLine(output.Name())))
+	}()
 	if err := cgroups.Enter(hubCgroup(u.made), cmd.Process.Pid); err != nil {
 		return err
 	}
@@ -307,10 +311,19 @@ func poll(ctx context.Context, what string, try func(context.Context) error) err
 		}
 		select {
 		case <-ctx.Done():
+			if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) {
+				err = cause
+			}
 			return fmt.Errorf("waiting for %s: %w", what, err)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+func lastLine(file string) string {
+	content, _ := os.ReadFile(file)
+	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
+	return lines[len(lines)-1]
 }
 
 func writeFile(path string, content []byte) error {

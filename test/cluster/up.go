@@ -23,6 +23,8 @@ type upRun struct {
 	// pause is the archive of the sandboxes' image.
 	pause  string
 	client kubernetes.Interface
+	// hubEnded ends the run.
+	hubEnded context.CancelCauseFunc
 	// machines is done when every node has its containerd and its images.
 	machines chan error
 }
@@ -52,7 +54,9 @@ func Up(ctx context.Context, config Config) (*Cluster, error) {
 		return nil, err
 	}
 	defer unlock()
-	run := &upRun{config: config, made: wanted, c: &Cluster{wanted}, machines: make(chan error, 1)}
+	ctx, hubEnded := context.WithCancelCause(ctx)
+	defer hubEnded(nil)
+	run := &upRun{config: config, made: wanted, c: &Cluster{wanted}, hubEnded: hubEnded, machines: make(chan error, 1)}
 	if err := runPhases(ctx, run.phases(), config.Progress); err != nil {
 		return nil, fmt.Errorf("bringing up cluster %s: %w (logs are in %s)", config.Name, err, wanted.Path("logs"))
 	}

@@ -146,7 +146,7 @@ func delegate(h Hierarchy, path string) ([]string, error) {
 		return nil, err
 	}
 	var off []string
-	for _, controller := range strings.Fields(string(has)) {
+	for controller := range strings.FieldsSeq(string(has)) {
 		if slices.Contains(strings.Fields(string(on)), controller) || !slices.Contains(delegated, controller) {
 			continue
 		}
@@ -216,7 +216,7 @@ func Processes(path string) ([]int, error) {
 	found := map[int]bool{}
 	err := walk(path, func(dir string) {
 		content, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs")) // gone meanwhile: nothing in it
-		for _, field := range strings.Fields(string(content)) {
+		for field := range strings.FieldsSeq(string(content)) {
 			if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
 				found[pid] = true
 			}
@@ -233,28 +233,31 @@ func Processes(path string) ([]int, error) {
 // Remove removes the cgroup and all below it. It waits a moment for the kernel to let go of processes that
 // have just ended.
 func Remove(path string) error {
-	deadline := time.Now().Add(10 * time.Second)
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	end := time.After(10 * time.Second)
 	for {
-		var dirs []string
-		if err := walk(path, func(dir string) { dirs = append(dirs, dir) }); err != nil {
-			return err
-		}
-		if len(dirs) == 0 {
+		err := removeOnce(path)
+		if err == nil {
 			return nil
 		}
-		var failed error
-		for _, dir := range slices.Backward(dirs) {
-			if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				failed = err
-			}
-		}
-		if failed != nil && time.Now().After(deadline) {
-			return failed
-		}
-		if failed != nil {
-			time.Sleep(20 * time.Millisecond)
+		select {
+		case <-again.C:
+		case <-end:
+			return err
 		}
 	}
+}
+
+func removeOnce(path string) error {
+	var dirs []string
+	failed := walk(path, func(dir string) { dirs = append(dirs, dir) })
+	for _, dir := range slices.Backward(dirs) {
+		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			failed = err
+		}
+	}
+	return failed
 }
 
 // walk calls f for the cgroup and each below it, parents first, in every hierarchy.

@@ -85,6 +85,9 @@ func runHub(args []string) error {
 		return fmt.Errorf("the hub's network: %w", err)
 	}
 	orders := &Orders{cluster: c, supervisor: newSupervisor(), cuts: map[string]Direction{}}
+	if err := orders.nft("list tables"); err != nil {
+		return fmt.Errorf("this kernel has no nf_tables, which kube-proxy needs: %w", err)
+	}
 	go forward(os.NewFile(listenerFD, "listener"), net.JoinHostPort(layout.HubIP, fmt.Sprint(layout.APIPort)))
 	return orders.serve()
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"syscall"
 	"time"
 
@@ -213,7 +214,11 @@ func table(n layout.Node) string { return "cut-" + n.Name }
 func (o *Orders) nft(rule string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if out, err := o.output(ctx, "/usr/sbin/nft", rule); err != nil {
+	program, err := exec.LookPath("nft")
+	if err != nil {
+		return err
+	}
+	if out, err := o.output(ctx, program, rule); err != nil {
 		return fmt.Errorf("nft %s: %w\n%s", rule, err, out)
 	}
 	return nil

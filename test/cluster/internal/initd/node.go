@@ -72,10 +72,7 @@ func shutDown(s *supervisor) {
 	}
 	// containerd removes a container's folder once it has noted how the container ended: ended before that,
 	// it would know nothing of it afterwards.
-	deadline := time.Now().Add(podPatience)
-	for len(containers(bundles)) > 0 && time.Now().Before(deadline) {
-		time.Sleep(20 * time.Millisecond)
-	}
+	await(func() bool { return len(containers(bundles)) == 0 }, podPatience)
 	s.stop("kube-proxy", servicePatience)
 	s.stop("containerd", servicePatience)
 	s.shutdown()

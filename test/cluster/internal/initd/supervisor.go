@@ -53,9 +53,7 @@ func newSupervisor() *supervisor {
 // run starts a process as soon as the files that it waits for are there, and keeps it running.
 func (s *supervisor) run(p components.Process) {
 	go func() {
-		for !allExist(p.After) {
-			time.Sleep(20 * time.Millisecond)
-		}
+		await(func() bool { return allExist(p.After) }, forever)
 		if _, err := s.start(p, false, &syscall.SysProcAttr{Setsid: true}); err != nil {
 			log.Printf("starting %s: %v", p.Name, err)
 		}
@@ -180,6 +178,23 @@ func (s *supervisor) get(name string) (*process, bool) {
 	defer s.mu.Unlock()
 	p := s.processes[name]
 	return p, p != nil && p.alive()
+}
+
+// forever is a patience without an end: what is waited for may be long in coming, and ends with this process.
+const forever = 1<<63 - 1
+
+// await looks again and again until it is so, at most as long as patience lasts.
+func await(so func() bool, patience time.Duration) {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	end := time.After(patience)
+	for !so() {
+		select {
+		case <-again.C:
+		case <-end:
+			return
+		}
+	}
 }
 
 func allExist(paths []string) bool {
