@@ -123,7 +123,7 @@ func routesProblem(name string, secret *corev1.Secret, hosts []string, now time.
 	return ""
 }
 
-// decideOwn goes through the states of the two Secrets, from nothing at all to a certificate in its prime.
+// decideOwn finds out whether the two Secrets are within reach, and what they need.
 func (w World) decideOwn(plan *Plan, now time.Time) {
 	for _, of := range []Reference{w.Own.CA, w.Own.TLS} {
 		secret, known := of.Secret.Get()
@@ -141,32 +141,39 @@ func (w World) decideOwn(plan *Plan, now time.Time) {
 	caSecret, _ := w.Own.CA.Secret.Get()
 	tlsSecret, _ := w.Own.TLS.Secret.Get()
 	ca, shown := authorityOf(caSecret), w.shownIn(tlsSecret, now)
-	switch {
-	case ca.key == nil && !shown.usable:
+	if ca.key == nil && !shown.usable {
 		w.beginAnew(plan)
-	case ca.key == nil:
-		plan.Action = &Action{Kind: CreateCA}
-	case ca.certificate == nil || expiry(ca.certificate, now) != "":
-		plan.Action = &Action{Kind: RenewCA}
-	case !shown.usable:
-		plan.Action = ca.issue(shown.others(ca, now), now)
-	case !shown.trusts(ca):
-		plan.Action = &Action{Kind: Trust, Also: shown.others(ca, now)}
-	case !shown.signedBy(ca):
-		// The certificate is of a CA that was lost. One of its successor is shown when everybody knows the successor.
-		if w.allStartedWith(tlsSecret) {
-			plan.Action = ca.issue(shown.others(ca, now), now)
-		}
-	case due(shown.pair.leaf, now):
-		also := shown.others(ca, now)
-		if w.allStartedWith(tlsSecret) {
-			also = nil // everybody shows a certificate of this CA: nobody needs the others
-		}
-		plan.Action = ca.issue(also, now)
+		return
 	}
-	if plan.Action == nil && shown.usable {
+	plan.Action = w.next(ca, shown, now)
+	if plan.Action == nil {
 		plan.Named.Routes = routesCertificate(tlsSecret)
 	}
+}
+
+// next goes through the states between nothing at all and a certificate in its prime, for which it is nil.
+func (w World) next(ca authority, shown shown, now time.Time) *Action {
+	switch {
+	case ca.key == nil:
+		return &Action{Kind: CreateCA}
+	case ca.certificate == nil || expiry(ca.certificate, now) != "":
+		return &Action{Kind: RenewCA}
+	case !shown.usable:
+		return ca.issue(shown.others(ca, now), now)
+	case !shown.trusts(ca):
+		return &Action{Kind: Trust, Also: shown.others(ca, now)}
+	}
+	everywhere := w.allStartedWith(shown.digest)
+	switch signed := shown.signedBy(ca); {
+	case !signed && everywhere:
+		// The certificate is of a CA that was lost. One of its successor is shown when everybody knows the successor.
+		return ca.issue(shown.others(ca, now), now)
+	case signed && due(shown.pair.leaf, now) && everywhere:
+		return ca.issue(nil, now) // everybody shows a certificate of this CA: nobody needs the others
+	case signed && due(shown.pair.leaf, now):
+		return ca.issue(shown.others(ca, now), now)
+	}
+	return nil
 }
 
 // controls says that this very NatsCluster made the Secret, not an earlier one of its name.
@@ -211,12 +218,11 @@ func runs(server facts.Server, secret string) bool {
 
 // allStartedWith says that each planned server has a Pod, and that every Pod was started with what the Secret
 // holds now. It is false while that is not known.
-func (w World) allStartedWith(secret *corev1.Secret) bool {
+func (w World) allStartedWith(digest string) bool {
 	servers, known := w.Own.Servers.Get()
 	if !known {
 		return false
 	}
-	digest := routesCertificate(secret).Digest
 	for _, server := range servers {
 		if server.Pod != nil && server.Pod.Annotations[v1beta1.AnnotationRouteCertificate] != digest {
 			return false

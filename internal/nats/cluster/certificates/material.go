@@ -186,6 +186,7 @@ type shown struct {
 	pair   pair
 	roots  []*x509.Certificate
 	usable bool
+	digest string
 }
 
 // shownIn reads the Secret that the servers mount. What it holds is usable when servers that all have it would
@@ -194,7 +195,7 @@ func (w World) shownIn(secret *corev1.Secret, now time.Time) shown {
 	if secret == nil {
 		return shown{}
 	}
-	s := shown{roots: rootsOf(secret.Data[render.KeyCA])}
+	s := shown{roots: rootsOf(secret.Data[render.KeyCA]), digest: routesCertificate(secret).Digest}
 	var problem string
 	if s.pair, problem = pairOf(secret); problem != "" {
 		return s
