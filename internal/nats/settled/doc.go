@@ -2,7 +2,7 @@
 // of every group is online and current. The groups are the meta group and those of all streams and consumers of all
 // accounts. It is the gate before every step that takes a server away (nats-operator v1 design, 4.4 Rollout).
 //
-// Observe reads, Judge decides. Neither writes anything or remembers anything, so a crash, a second leader or a stale
+// Observe reads, Judge decides, Look does both. Neither writes anything or remembers anything, so a crash, a second leader or a stale
 // cache cannot harm them: a verdict is as old as its observation, and whoever acts on it observes again just before.
 //
 // # The argument
@@ -21,6 +21,11 @@
 //   - A server whose JetStream is not up reports no groups, or only those that it has read from its disk so far, which must
 //     not read as having no others. A clustered server is up when it reports the meta group: that comes last at its start.
 //   - No server answered: the verdict is not known, which is neither Settled nor unsettled.
+//
+// Look takes a few observations within about a second for one, where members are behind and nothing else is wrong. At a
+// single instant some follower of a busy stream always is. What counts as current then was so within that second, by
+// the list of a leader that still leads, and in a process that still runs. A member with something to catch up with is
+// current at none of the looks. Silence, a missing leader and an offline member are always those of the last look.
 //
 // The reads are not one snapshot. A leadership that moves between two reads shows as two leaders or none and is put right
 // by the next observation. What the reads cannot show is a group whose only copy is on a server that forgot it.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
 )
@@ -139,4 +141,30 @@ func (a *Answer) addGroup(group Group, accountName string, copies int, seen *mon
 		report.Raft, report.Leader, report.Members = seen.RaftGroup != "", seen.Leader, seen.Replicas
 	}
 	a.Reports = append(a.Reports, report)
+}
+
+const (
+	// looks and between bound how long Look goes on while members are behind: about a second.
+	looks   = 6
+	between = 200 * time.Millisecond
+)
+
+// Look observes and judges. While nothing is wrong but that members are not current it looks again, a few times within
+// about a second, and counts a member as current that was so at any of these looks (see Within).
+func Look(ctx context.Context, api MonitorAPI, targets []Target, jetstream bool) Verdict {
+	observed := Observe(ctx, api, targets, jetstream)
+	verdict := Judge(observed)
+	for range looks - 1 {
+		if verdict.Reason != v1beta1.ReasonGroupsCatchingUp {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return verdict
+		case <-time.After(between):
+		}
+		observed = Observe(ctx, api, targets, jetstream).Within(observed)
+		verdict = Judge(observed)
+	}
+	return verdict
 }

@@ -56,7 +56,7 @@ func (p *pass) look(ctx context.Context, reader client.Reader) (fact.Fact[facts.
 	for _, server := range known.Existing() {
 		targets = append(targets, settled.Target{Name: server.Name, URL: monitorURL(server)})
 	}
-	return servers, settled.Judge(settled.Observe(ctx, p.Monitor, targets, p.cluster.Spec.JetStream != nil))
+	return servers, settled.Look(ctx, p.Monitor, targets, p.cluster.Spec.JetStream != nil)
 }
 
 // monitorURL is where a server's monitoring port answers: at its Pod's address, since its name has none before
