@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
@@ -27,7 +28,7 @@ func Reason(server facts.Server, wanted render.Server) string {
 	if from, to := tagOf(running), tagOf(next); from != to {
 		return fmt.Sprintf("version %s -> %s is restart-only", from, to)
 	}
-	if !equality.Semantic.DeepDerivative(next, running) {
+	if !says(running, next) {
 		return "the StatefulSet spec is restart-only"
 	}
 	paths := changedPaths(server.ConfigMap.Data[render.ConfigKey], wanted.ConfigMap.Data[render.ConfigKey])
@@ -38,6 +39,34 @@ func Reason(server facts.Server, wanted render.Server) string {
 		return paths[0] + " is restart-only"
 	}
 	return strings.Join(paths, ", ") + " are restart-only"
+}
+
+// says whether the running spec says all that next says. What the API server has filled in does not count, numbers
+// included, which is why equality.Semantic.DeepDerivative is of no use.
+func says(running, next corev1.PodSpec) bool {
+	a, errA := runtime.DefaultUnstructuredConverter.ToUnstructured(&running)
+	b, errB := runtime.DefaultUnstructuredConverter.ToUnstructured(&next)
+	return errA == nil && errB == nil && contains(a, b)
+}
+
+// contains compares field by field what next has; lists must be as long.
+func contains(running, next any) bool {
+	switch next := next.(type) {
+	case map[string]any:
+		fields, ok := running.(map[string]any)
+		for name, field := range next {
+			ok = ok && contains(fields[name], field)
+		}
+		return ok
+	case []any:
+		items, ok := running.([]any)
+		ok = ok && len(items) == len(next)
+		for i := range next {
+			ok = ok && contains(items[i], next[i])
+		}
+		return ok
+	}
+	return equality.Semantic.DeepEqual(running, next)
 }
 
 // tagOf is the tag of the image that runs nats-server.
