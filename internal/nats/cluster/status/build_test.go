@@ -150,7 +150,12 @@ func TestConditions(t *testing.T) {
 			Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-2"}, Gates: []gates.Gate{{Name: "Settled", Why: "a"}, {Name: "Ready", Why: "b"}},
 			Journal: &v1beta1.RolloutStatus{Pending: []string{"demo-2", "demo-1", "demo-0"}},
 		})), "Progressing", brief{"True", "RollingRestart", "before restarting demo-2 (1 of 3); waiting for Settled: a; nothing to do: the rollout goes on by itself"}},
+		"the step was chosen, and then the gate closed": {whole(plan(rollout.Plan{
+			Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-2"}, Gates: []gates.Gate{{Name: "Settled", Why: "a"}},
+			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},
+		})), "Progressing", brief{"True", "RollingRestart", "before restarting demo-2 (1 of 3); waiting for Settled: a; nothing to do: the rollout goes on by itself"}},
 		"the step is being taken": {whole(plan(rollout.Plan{
+			Step:    &rollout.Step{Kind: rollout.Restart, Server: "demo-2"},
 			Next:    &rollout.Step{Kind: rollout.Restart, Server: "demo-2"},
 			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},
 		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); nothing to do: the rollout goes on by itself"}},
@@ -171,6 +176,7 @@ func TestConditions(t *testing.T) {
 			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-1", "demo-0"}},
 		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); waiting for Ready: Pod demo-2-0 is not Ready: container nats, ImagePullBackOff; see kubectl describe pod and correct the spec or the node: the rollout goes on by itself then"}},
 		"a removal under way": {whole(plan(rollout.Plan{
+			Step:    &rollout.Step{Kind: rollout.Remove, Server: "demo-3"},
 			Next:    &rollout.Step{Kind: rollout.Remove, Server: "demo-3"},
 			Journal: &v1beta1.RolloutStatus{Current: "demo-3", Pending: []string{"demo-2"}},
 		})), "Progressing", brief{"True", "ScalingDown", "removing demo-3; nothing to do: the rollout goes on by itself"}},

@@ -96,7 +96,7 @@ func rolling(r Report) (reason, message string) {
 	if next := r.Rollout.Next; next != nil && next.Kind == rollout.Remove {
 		reason = v1beta1.ReasonScalingDown
 		message = "removing " + next.Server
-		if next.Server != journal.Current {
+		if r.Rollout.Step == nil {
 			message = "before " + message
 		}
 	}
@@ -118,9 +118,9 @@ func doing(r Report) string {
 	switch {
 	case next == nil:
 		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, len(journal.Updated), total)
-	case next.Server == journal.Current:
+	case r.Rollout.Step != nil:
 		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, len(journal.Updated)+1, total)
-	case journal.Current != "" && !isBack(r, journal.Current):
+	case journal.Current != "" && next.Server != journal.Current && !isBack(r, journal.Current):
 		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, len(journal.Updated), total)
 	}
 	return fmt.Sprintf("before restarting %s (%d of %d)", next.Server, len(journal.Updated)+1, total)

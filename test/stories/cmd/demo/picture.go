@@ -65,6 +65,13 @@ func (p picture) String() string {
 	return text.String()
 }
 
+// about is the sentence without the details of what is waited for.
+func (p picture) about() string {
+	before, wait, _ := strings.Cut(p.sentence, "waiting for ")
+	gate, _, _ := strings.Cut(wait, ":")
+	return before + gate
+}
+
 // lasted is how long the step took, so far where it is not over.
 func (s step) lasted(now time.Time) time.Duration {
 	if s.end.IsZero() {

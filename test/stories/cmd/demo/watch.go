@@ -56,13 +56,14 @@ func watch(ctx context.Context, l *lab.Lab, within time.Duration) (steps, error)
 	return told, err
 }
 
-// printLines prints the sentence of a frame when it differs from the last one.
+// printLines prints the sentence of a picture when it speaks of something else than the last one: another server, or
+// another thing that is waited for. The details of one wait are left to the live screen.
 func printLines() func(picture) {
 	last := ""
 	return func(p picture) {
-		if p.sentence != last {
+		if about := p.about(); about != last {
 			say("%s", p.sentence)
-			last = p.sentence
+			last = about
 		}
 	}
 }
