@@ -91,7 +91,6 @@ func creating(r Report, next v1beta1.NatsClusterStatus) string {
 
 // rolling says which server, what is waited for, and what to do.
 func rolling(r Report) (reason, message string) {
-	journal := r.Rollout.Journal
 	reason, message = v1beta1.ReasonRollingRestart, doing(r)
 	if next := r.Rollout.Next; next != nil && next.Kind == rollout.Remove {
 		reason = v1beta1.ReasonScalingDown
