@@ -298,3 +298,5 @@ func (l *lab) clientURL(servers ...string) string {
 func secretNamed(name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
+
+func key(l *lab, name string) client.ObjectKey { return client.ObjectKey{Namespace: l.namespace, Name: name} }

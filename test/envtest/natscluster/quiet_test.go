@@ -19,13 +19,18 @@ import (
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 )
 
-// everything lists every kind that the controller may write, and those that follow from it.
-func everything() []client.ObjectList {
+// written lists every kind that is written to carry out a spec.
+func written() []client.ObjectList {
 	return []client.ObjectList{
-		&v1beta1.NatsClusterList{}, &appsv1.StatefulSetList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.ServiceList{},
+		&appsv1.StatefulSetList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}, &corev1.ServiceList{},
 		&policyv1.PodDisruptionBudgetList{}, &networkingv1.NetworkPolicyList{}, &corev1.PodList{},
-		&corev1.PersistentVolumeClaimList{}, &eventsv1.EventList{}, &coordinationv1.LeaseList{},
+		&corev1.PersistentVolumeClaimList{},
 	}
+}
+
+// everything lists every kind in which something could be written.
+func everything() []client.ObjectList {
+	return append(written(), &v1beta1.NatsClusterList{}, &eventsv1.EventList{}, &coordinationv1.LeaseList{})
 }
 
 // watchWrites begins to collect every write in the lab's namespace; the returned function ends that and gives them.

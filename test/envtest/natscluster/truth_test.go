@@ -32,8 +32,17 @@ func (l *lab) stops(m mark) []string {
 // stop, or ends by itself, until it is ready again. Servers that had never been ready by then do not count.
 func (l *lab) oneAtATime(m mark) {
 	l.Helper()
+	l.oneAtATimeOf(m)
+}
+
+// oneAtATimeOf is oneAtATime for some servers; for all, if none is named.
+func (l *lab) oneAtATimeOf(m mark, servers ...string) {
+	l.Helper()
 	up := map[string]bool{}
 	for i, event := range l.kubelet.History() {
+		if len(servers) > 0 && !slices.Contains(servers, event.Server) {
+			continue
+		}
 		switch event.Kind {
 		case kubelet.Ready:
 			up[event.Server] = true
