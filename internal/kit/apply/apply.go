@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -84,6 +85,14 @@ func (a *Applier) Matches(owner, desired, live client.Object) (bool, error) {
 		return false, err
 	}
 	return a.same(want, live)
+}
+
+// Unfinished says that live was created by this owner and that the creation was never recorded as applied: a crash
+// or a conflict came in between. An Apply completes it, and changes nothing else where nobody has edited it.
+func (a *Applier) Unfinished(live client.Object) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Manager == a.Owner && entry.Operation == metav1.ManagedFieldsOperationUpdate && entry.Subresource == ""
+	})
 }
 
 // Delete deletes the object if it is still in the state at, and fails with a conflict if it is not. An object

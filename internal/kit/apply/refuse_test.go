@@ -136,11 +136,17 @@ func TestApplyAfterACrashBetweenCreationAndRecord(t *testing.T) {
 		t.Fatal("the crash did not happen")
 	}
 	b.beforeWrite = nil
+	if !b.Unfinished(live(b, desired)) {
+		t.Error("the creation is on record")
+	}
 	delete(desired.Data, "drop")
 	b.apply(desired, true)
 	b.rests(desired)
 	if diff := cmp.Diff(map[string]string{"keep": "a"}, live(b, desired).Data); diff != "" {
 		t.Error(diff)
+	}
+	if b.Unfinished(live(b, desired)) {
+		t.Error("the creation is still not on record")
 	}
 }
 

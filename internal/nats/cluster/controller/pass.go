@@ -84,7 +84,7 @@ func (p *pass) refuse(ctx context.Context) outcome.Outcome {
 func (p *pass) plan() workload.Plan {
 	return workload.Decide(workload.World{
 		Rendered: *p.report.Rendered, JetStream: p.cluster.Spec.JetStream != nil,
-		CertificateMissing: len(p.certs.Waiting) > 0, Servers: p.report.Servers,
+		CertificateMissing: len(p.certs.Waiting) > 0, Servers: p.report.Servers, Unfinished: p.unfinished(),
 	})
 }
 
@@ -136,6 +136,19 @@ func (p *pass) bringIntoBeing(ctx context.Context) outcome.Outcome {
 	return outcome.Continue()
 }
 
+// unfinished are the servers whose creation an earlier pass could not complete. The StatefulSet controller writes to a
+// new StatefulSet at once, so that is ordinary. One of another revision is left to the rollout: to complete it would
+// restart it.
+func (p *pass) unfinished() map[string]bool {
+	servers, _ := p.report.Servers.Get()
+	found := map[string]bool{}
+	for _, server := range servers.Existing() {
+		cut := p.applier().Unfinished(server.StatefulSet) || server.ConfigMap != nil && p.applier().Unfinished(server.ConfigMap)
+		found[server.Name] = cut && server.Revision() == p.report.Rendered.Revision
+	}
+	return found
+}
+
 // roll writes the journal, then takes the step.
 func (p *pass) roll(ctx context.Context) outcome.Outcome {
 	world := p.world(p.report.Servers, p.report.Settled)
@@ -166,9 +179,10 @@ func (p *pass) world(servers fact.Fact[facts.Servers], verdict settled.Verdict) 
 		Journal: p.cluster.Status.Rollout, Differs: map[string]bool{},
 	}
 	known, _ := servers.Get()
+	unfinished := p.unfinished() // being completed, which restarts nothing
 	for _, wanted := range p.report.Rendered.Servers {
 		world.Planned = append(world.Planned, wanted.Name)
-		if server := known.Get(wanted.Name); server.StatefulSet != nil {
+		if server := known.Get(wanted.Name); server.StatefulSet != nil && !unfinished[wanted.Name] {
 			world.Differs[wanted.Name] = !p.asRendered(wanted, server)
 		}
 	}

@@ -24,7 +24,7 @@ type Plan struct {
 	Hold *Hold
 	// Unknown says which fact is missing; then nothing is created.
 	Unknown string
-	// Create are the servers to create, lowest ordinal first.
+	// Create are the servers to create, or whose creation is to be completed, lowest ordinal first.
 	Create []string
 	// Terminating are servers that are not created because a claim of theirs is still being deleted: a Pod that
 	// bound it would lose it.
@@ -44,7 +44,7 @@ func Decide(w World) Plan {
 	for _, wanted := range w.Rendered.Servers {
 		server := servers.Get(wanted.Name)
 		switch {
-		case server.StatefulSet != nil || w.CertificateMissing:
+		case w.CertificateMissing || server.StatefulSet != nil && !w.Unfinished[wanted.Name]:
 		case server.Claim != nil && server.Claim.DeletionTimestamp != nil:
 			plan.Terminating = append(plan.Terminating, wanted.Name)
 		default:

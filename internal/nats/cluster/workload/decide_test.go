@@ -77,6 +77,8 @@ func TestDecide(t *testing.T) {
 		"all to be created":                  {world(3, true), Plan{Create: []string{"demo-0", "demo-1", "demo-2"}}},
 		"nothing to do":                      {world(2, true, server(0), server(1)), Plan{}},
 		"one is missing, its claim is there": {world(2, true, server(0), server(1, bare, claim(nil, false))), Plan{Create: []string{"demo-1"}}},
+		"a creation was cut short": {World{Rendered: rendered(2), Unfinished: map[string]bool{"demo-1": true}, Servers: fact.Known(facts.Servers{server(0), server(1)})},
+			Plan{Create: []string{"demo-1"}}},
 		"an old claim has to go first": {world(2, true, server(0), server(1, bare, claim(nil, true))),
 			Plan{Terminating: []string{"demo-1"}}},
 		"a claim that goes under a server that is there": {world(1, false, server(0, claim(nil, true))), Plan{}},

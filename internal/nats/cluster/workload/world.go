@@ -17,6 +17,8 @@ type World struct {
 	JetStream bool
 	// CertificateMissing holds every creation back: a server without its certificate would not start.
 	CertificateMissing bool
+	// Unfinished are servers whose creation was cut short before it was on record.
+	Unfinished map[string]bool
 	// Servers are the servers' objects.
 	Servers fact.Fact[facts.Servers]
 }
