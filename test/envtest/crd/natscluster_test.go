@@ -69,6 +69,9 @@ func routesTLS(f fields) fields        { return fields{"routes": map[string]any{
 func jetstream(f fields) fields        { return fields{"jetstream": map[string]any(f)} }
 func jetstreamLimits(f fields) fields  { return jetstream(fields{"limits": map[string]any(f)}) }
 func named(name string) map[string]any { return map[string]any{"name": name} }
+func claimMeta(f fields) fields {
+	return jetstream(fields{"volumeClaimTemplate": map[string]any{"metadata": map[string]any(f), "spec": map[string]any{}}})
+}
 func meta(f fields) fields {
 	return fields{"podTemplate": map[string]any{"metadata": map[string]any(f)}}
 }
@@ -134,6 +137,7 @@ func TestCreate(t *testing.T) {
 		"exporter image empty":            {exporterImage(fields{}), "spec.exporter.image: Invalid value: 0"},
 		"exporter image":                  {changes: exporterImage(fields{"repository": "r.example.com/x", "tag": "0.17.3", "digest": digest})},
 		"exporter image with a tag":       {exporterImage(fields{"repository": "x:0.17.3"}), "spec.exporter.image.repository"},
+		"exporter repository at longest":  {changes: exporterImage(fields{"repository": strings.Repeat("a", 255)})},
 		"exporter repository too long":    {exporterImage(fields{"repository": strings.Repeat("a", 256)}), "spec.exporter.image.repository: Too long"},
 		"exporter tag empty":              {exporterImage(fields{"tag": ""}), "spec.exporter.image.tag"},
 		"exporter tag with a slash":       {exporterImage(fields{"tag": "a/b"}), "spec.exporter.image.tag: Invalid value: \"a/b\""},
@@ -157,6 +161,11 @@ func TestCreate(t *testing.T) {
 		"most pod labels":                 {changes: meta(fields{"labels": map[string]any(labels(64))})},
 		"too many pod labels":             {meta(fields{"labels": map[string]any(labels(65))}), "spec.podTemplate.metadata.labels: Too many: 65"},
 		"too many pod annotations":        {meta(fields{"annotations": map[string]any(labels(65))}), "spec.podTemplate.metadata.annotations: Too many: 65"},
+		"most pod annotations":            {changes: meta(fields{"annotations": map[string]any(labels(64))})},
+		"claim metadata empty":            {claimMeta(fields{}), "spec.jetstream.volumeClaimTemplate.metadata: Invalid value: 0"},
+		"most claim metadata":             {changes: claimMeta(fields{"labels": map[string]any(labels(64)), "annotations": map[string]any(labels(64))})},
+		"too many claim labels":           {claimMeta(fields{"labels": map[string]any(labels(65))}), "spec.jetstream.volumeClaimTemplate.metadata.labels: Too many: 65"},
+		"too many claim annotations":      {claimMeta(fields{"annotations": map[string]any(labels(65))}), "spec.jetstream.volumeClaimTemplate.metadata.annotations: Too many: 65"},
 		"pod spec no object":              {fields{"podTemplate": map[string]any{"spec": "x"}}, "spec.podTemplate.spec: Invalid value: \"string\""},
 		"client TLS without a Secret":     {fields{"tls": map[string]any{}}, "spec.tls.secretRef: Required value"},
 		"client TLS with no name":         {fields{"tls": map[string]any{"secretRef": named("")}}, "spec.tls.secretRef.name"},
