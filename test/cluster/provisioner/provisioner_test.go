@@ -75,13 +75,13 @@ func checkMade(t *testing.T, d *disks, got *corev1.PersistentVolume) {
 	if err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("folder %v, %v", info, err)
 	}
-	if diff := cmp.Diff(volumeOn("host-1", "1Gi"), got); diff != "" {
+	if diff := cmp.Diff(freshVolume("1Gi"), got); diff != "" {
 		t.Errorf("volume (-want +got):\n%s", diff)
 	}
 }
 
 func TestDelete(t *testing.T) {
-	unnamed := volumeOn("host-1", "1Gi")
+	unnamed := freshVolume("1Gi")
 	unnamed.Annotations = nil
 	cases := map[string]struct {
 		node   *corev1.Node
@@ -90,9 +90,9 @@ func TestDelete(t *testing.T) {
 		inUse  bool
 		fails  bool
 	}{
-		"a ready node":              {node: node(corev1.ConditionTrue), volume: volumeOn("host-1", "1Gi")},
-		"a node that is down":       {node: node(corev1.ConditionFalse), volume: volumeOn("host-1", "1Gi"), stays: true, inUse: true, fails: true},
-		"a node that has left":      {volume: volumeOn("host-1", "1Gi")},
+		"a ready node":              {node: node(corev1.ConditionTrue), volume: freshVolume("1Gi")},
+		"a node that is down":       {node: node(corev1.ConditionFalse), volume: freshVolume("1Gi"), stays: true, inUse: true, fails: true},
+		"a node that has left":      {volume: freshVolume("1Gi")},
 		"a volume without its node": {node: node(corev1.ConditionTrue), volume: unnamed, stays: true, fails: true},
 	}
 	for name, c := range cases {
@@ -127,7 +127,7 @@ func TestDeleteOnAnUnknownDisk(t *testing.T) {
 	}
 	d := newDisks(t, nil)
 	d.nodeDir = func(string) string { return "" }
-	if err := d.Delete(t.Context(), volumeOn("host-1", "1Gi")); err != nil {
+	if err := d.Delete(t.Context(), freshVolume("1Gi")); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(data); err != nil {
@@ -317,7 +317,7 @@ func claim(asked, seen string, conditions ...corev1.PersistentVolumeClaimConditi
 	return c
 }
 
-func volumeOn(hostname, size string) *corev1.PersistentVolume {
+func freshVolume(size string) *corev1.PersistentVolume {
 	return &corev1.PersistentVolume{
 		ObjectMeta: metav1.ObjectMeta{Name: "pvc-1", Annotations: map[string]string{"holdfast.dev/node": "n1"}},
 		Spec: corev1.PersistentVolumeSpec{
@@ -326,14 +326,14 @@ func volumeOn(hostname, size string) *corev1.PersistentVolume {
 			Capacity:                      amount(size),
 			PersistentVolumeSource:        corev1.PersistentVolumeSource{Local: &corev1.LocalVolumeSource{Path: "/var/lib/holdfast-volumes/pvc-1"}},
 			NodeAffinity: &corev1.VolumeNodeAffinity{Required: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{
-				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "kubernetes.io/hostname", Operator: corev1.NodeSelectorOpIn, Values: []string{hostname}}},
+				MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "kubernetes.io/hostname", Operator: corev1.NodeSelectorOpIn, Values: []string{"host-1"}}},
 			}}}},
 		},
 	}
 }
 
 func bound(size string) *corev1.PersistentVolume {
-	v := volumeOn("host-1", size)
+	v := freshVolume(size)
 	v.Annotations["pv.kubernetes.io/provisioned-by"] = "holdfast.dev/local"
 	v.Spec.ClaimRef = &corev1.ObjectReference{Namespace: "default", Name: "data", UID: types.UID("1")}
 	return v
