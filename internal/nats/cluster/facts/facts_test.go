@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -25,7 +24,7 @@ var demo = &v1beta1.NatsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", N
 func meta(name, uid string) metav1.ObjectMeta {
 	m := metav1.ObjectMeta{Namespace: "ns", Name: name, Labels: map[string]string{v1beta1.LabelCluster: "demo"}}
 	if uid != "" {
-		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta1.GroupVersion.String(), Kind: "NatsCluster", Name: "demo", UID: types.UID(uid), Controller: ptr.To(true)}}
+		m.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1beta1.GroupVersion.String(), Kind: "NatsCluster", Name: "demo", UID: types.UID(uid), Controller: new(true)}}
 	}
 	return m
 }
@@ -88,6 +87,7 @@ func TestReadFailsAsUnknown(t *testing.T) {
 }
 
 func scheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), v1beta1.AddToScheme(scheme)); err != nil {
 		t.Fatal(err)

@@ -111,8 +111,7 @@ func lookAway(w World, servers facts.Servers, next Step) string {
 	return ""
 }
 
-// journal is the status.rollout that goes with the plan. The age of a gate starts anew with each step and each
-// target.
+// journal is the status.rollout that goes with the plan.
 func journal(w World, servers facts.Servers, waiting []Step, plan Plan, now metav1.Time) *v1beta1.RolloutStatus {
 	next := &v1beta1.RolloutStatus{TargetRevision: w.Target}
 	for _, name := range w.Planned {
@@ -132,12 +131,17 @@ func journal(w World, servers facts.Servers, waiting []Step, plan Plan, now meta
 		}
 	}
 	if len(plan.Gates) > 0 {
-		next.Gate = &v1beta1.GateStatus{WaitingFor: v1beta1.GateName(plan.Gates[0].Name), Since: now}
-		if old := w.Journal; old != nil && old.Gate != nil && old.TargetRevision == next.TargetRevision && old.Current == next.Current {
-			next.Gate.Since = old.Gate.Since
-		}
+		next.Gate = &v1beta1.GateStatus{WaitingFor: v1beta1.GateName(plan.Gates[0].Name), Since: since(w.Journal, next, now)}
 	}
 	return next
+}
+
+// since is how long the gate has been closed. It starts anew with each step and each target.
+func since(old, next *v1beta1.RolloutStatus, now metav1.Time) metav1.Time {
+	if old != nil && old.Gate != nil && old.TargetRevision == next.TargetRevision && old.Current == next.Current {
+		return old.Gate.Since
+	}
+	return now
 }
 
 // checks are the gate to the next server, in the order in which they are reported.

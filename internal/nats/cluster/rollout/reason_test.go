@@ -36,6 +36,7 @@ func wanted(t *testing.T, change func(*render.Input)) render.Server {
 
 // running is a server as the API server shows it, with some of what that fills in.
 func running(t *testing.T) facts.Server {
+	t.Helper()
 	rendered := wanted(t, func(*render.Input) {})
 	set := rendered.StatefulSet.DeepCopy()
 	spec := &set.Spec.Template.Spec

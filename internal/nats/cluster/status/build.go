@@ -20,8 +20,8 @@ func Build(r Report, now time.Time) v1beta1.NatsClusterStatus {
 	servers, known := r.Servers.Get()
 	if known {
 		next.Servers = serverEntries(r, servers)
-		next.Replicas = ptr.To(int32(len(servers.Existing())))
-		next.ReadyReplicas = ptr.To(int32(countReady(r, servers)))
+		next.Replicas = new(int32(len(servers.Existing())))
+		next.ReadyReplicas = new(int32(countReady(r, servers)))
 		next.Version = commonVersion(r, next)
 	}
 	if r.Rollout != nil {
@@ -57,7 +57,7 @@ func serverEntries(r Report, servers facts.Servers) []v1beta1.ServerStatus {
 		if i := slices.IndexFunc(r.Cluster.Status.Servers, func(s v1beta1.ServerStatus) bool { return s.Name == name }); i >= 0 {
 			entry = r.Cluster.Status.Servers[i]
 		}
-		entry.Ready = ptr.To(servers.Get(name).NotReady() == "")
+		entry.Ready = new(servers.Get(name).NotReady() == "")
 		if reported, ok := r.Settled.Servers[name]; ok {
 			entry.Version, entry.ConfigRevision = reported.Version, reported.ConfigRevision
 		}

@@ -41,7 +41,7 @@ func whole(changes ...func(*Report)) Report {
 		Cluster: cluster,
 		Rendered: &render.Output{
 			Revision: "rev2", Endpoints: v1beta1.Endpoints{Client: "nats://demo", Monitor: "http://demo"},
-			Limits: v1beta1.JetStreamEffectiveLimits{MaxFileStore: ptr.To(resource.MustParse("19Gi"))},
+			Limits: v1beta1.JetStreamEffectiveLimits{MaxFileStore: new(resource.MustParse("19Gi"))},
 		},
 		Servers: fact.Known(facts.Servers{server("demo-0", true), server("demo-1", true), server("demo-2", true)}),
 		Settled: settled.Verdict{Known: true, Settled: true, Reason: v1beta1.ReasonAllGroupsCurrent, Message: "all", MetaLeader: "demo-1",
@@ -61,13 +61,13 @@ func TestBuildWhole(t *testing.T) {
 		return metav1.Condition{Type: kind, Status: value, Reason: reason, Message: message, ObservedGeneration: 7, LastTransitionTime: metav1.NewTime(now)}
 	}
 	entry := func(name string) v1beta1.ServerStatus {
-		return v1beta1.ServerStatus{Name: name, Version: "2.15.3", ConfigRevision: "rev2", Ready: ptr.To(true)}
+		return v1beta1.ServerStatus{Name: name, Version: "2.15.3", ConfigRevision: "rev2", Ready: new(true)}
 	}
 	want := v1beta1.NatsClusterStatus{
 		ObservedGeneration: 7, Version: "2.15.3", Replicas: ptr.To[int32](3), ReadyReplicas: ptr.To[int32](3),
 		Endpoints: v1beta1.Endpoints{Client: "nats://demo", Monitor: "http://demo"},
 		Config:    v1beta1.ConfigStatus{Revision: "rev2", AppliedBy: v1beta1.ApplyRestart},
-		JetStream: &v1beta1.JetStreamStatus{MetaLeader: "demo-1", Limits: v1beta1.JetStreamEffectiveLimits{MaxFileStore: ptr.To(resource.MustParse("19Gi"))}},
+		JetStream: &v1beta1.JetStreamStatus{MetaLeader: "demo-1", Limits: v1beta1.JetStreamEffectiveLimits{MaxFileStore: new(resource.MustParse("19Gi"))}},
 		Servers:   []v1beta1.ServerStatus{entry("demo-0"), entry("demo-1"), entry("demo-2")},
 		Conditions: []metav1.Condition{
 			condition("Ready", metav1.ConditionTrue, "AllServersReady", "3 of 3 servers ready"),
@@ -203,7 +203,7 @@ func TestJournalStaysWhereNothingWasDecided(t *testing.T) {
 	journal := &v1beta1.RolloutStatus{TargetRevision: "rev1", Current: "demo-2"}
 	held := whole(func(r *Report) {
 		r.Cluster.Status.Rollout, r.Rollout, r.Rendered = journal, nil, nil
-		r.Cluster.Status.JetStream = &v1beta1.JetStreamStatus{Limits: v1beta1.JetStreamEffectiveLimits{MaxFileStore: ptr.To(resource.MustParse("1Gi"))}}
+		r.Cluster.Status.JetStream = &v1beta1.JetStreamStatus{Limits: v1beta1.JetStreamEffectiveLimits{MaxFileStore: new(resource.MustParse("1Gi"))}}
 		r.Hold = &workload.Hold{Reason: "UnsupportedSpec"}
 	})
 	next := Build(held, now)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -55,10 +56,13 @@ func dropPolicy(ctx context.Context, applier *apply.Applier, cluster *v1beta1.Na
 	}
 	policy := &networkingv1.NetworkPolicy{}
 	err := applier.Client.Get(ctx, client.ObjectKeyFromObject(cluster), policy)
-	if client.IgnoreNotFound(err) != nil {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("reading NetworkPolicy %s: %w", cluster.Name, err)
 	}
-	if err != nil || !metav1.IsControlledBy(policy, cluster) {
+	if !metav1.IsControlledBy(policy, cluster) {
 		return nil
 	}
 	return applier.Delete(ctx, policy, apply.Precondition{UID: policy.UID, ResourceVersion: policy.ResourceVersion})
