@@ -11,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -135,7 +134,7 @@ func TestKeepReadsOnlyWhatIsNamed(t *testing.T) {
 	}{
 		"one server": {change: func(s *v1beta1.NatsClusterSpec) { s.Replicas = 1 }},
 		"route TLS off": {
-			change: func(s *v1beta1.NatsClusterSpec) { s.Routes.TLS.Enabled = ptr.To(false) },
+			change: func(s *v1beta1.NatsClusterSpec) { s.Routes.TLS.Enabled = new(false) },
 		},
 		"a route certificate is named": {
 			change: func(s *v1beta1.NatsClusterSpec) { s.Routes.TLS.SecretRef.Name = "mine" },

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
@@ -252,7 +251,7 @@ func TestOwnSecretOutOfReach(t *testing.T) {
 			given: func(l *lab, _ *World) { l.tls.OwnerReferences[0].UID = "old" }, foreign: []string{tlsName},
 		},
 		"owned, not controlled": {
-			given: func(l *lab, _ *World) { l.tls.OwnerReferences[0].Controller = ptr.To(false) }, foreign: []string{tlsName},
+			given: func(l *lab, _ *World) { l.tls.OwnerReferences[0].Controller = new(false) }, foreign: []string{tlsName},
 		},
 		"both foreign": {
 			given: func(l *lab, _ *World) { l.ca.OwnerReferences, l.tls.OwnerReferences = nil, nil }, foreign: []string{caName, tlsName},

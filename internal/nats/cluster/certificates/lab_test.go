@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
@@ -64,7 +63,7 @@ func (l *lab) world() World {
 					{Name: "routes-tls", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: s.mounts}}},
 				}},
 				Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{
-					{Name: "exporter", Started: ptr.To(true)}, {Name: facts.Container, Started: ptr.To(s.started)},
+					{Name: "exporter", Started: new(true)}, {Name: facts.Container, Started: new(s.started)},
 				}},
 			}
 		}
@@ -87,7 +86,7 @@ func (l *lab) world() World {
 // secret is one that the NatsCluster controls.
 func secret(name string, data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{UID: testUID, Controller: ptr.To(true)}}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: []metav1.OwnerReference{{UID: testUID, Controller: new(true)}}},
 		Data:       data,
 	}
 }

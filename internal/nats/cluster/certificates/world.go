@@ -71,14 +71,14 @@ func observe(ctx context.Context, cached, live client.Reader, cluster *v1beta1.N
 		RouteDomain: render.RouteDomain(cluster),
 	}
 	if spec.TLS != nil {
-		w.Client = ptr.To(read(spec.TLS.SecretRef.Name))
+		w.Client = new(read(spec.TLS.SecretRef.Name))
 	}
 	routes := spec.Routes.TLS
 	if spec.Replicas < 2 || !ptr.Deref(routes.Enabled, true) {
 		return w // one server has no routes
 	}
 	if name := routes.SecretRef.Name; name != "" {
-		w.Routes = ptr.To(read(name))
+		w.Routes = new(read(name))
 		for ordinal := range int(spec.Replicas) {
 			w.RouteHosts = append(w.RouteHosts, render.RouteHost(cluster, ordinal))
 		}

@@ -7,7 +7,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
@@ -104,7 +103,7 @@ func TestNetworkPolicyAdmits(t *testing.T) {
 		},
 		"no exporter": {
 			func(_ *render.Input, spec *v1beta1.NatsClusterSpec) {
-				spec.Exporter.From, spec.Exporter.Enabled = scrape, ptr.To(false)
+				spec.Exporter.From, spec.Exporter.Enabled = scrape, new(false)
 			},
 			map[int32]string{client: all, route: "---y--", monitor: "--y---", metrics: nobody, other: nobody},
 		},

@@ -31,12 +31,12 @@ const (
 // podSpec is the Pod of one server, before podTemplate. It meets the restricted Pod Security Standard.
 func podSpec(p plan, server string) corev1.PodSpec {
 	spec := corev1.PodSpec{
-		AutomountServiceAccountToken:  ptr.To(false),
+		AutomountServiceAccountToken:  new(false),
 		TerminationGracePeriodSeconds: ptr.To[int64](gracePeriod),
 		SecurityContext: &corev1.PodSecurityContext{
 			RunAsUser:           ptr.To[int64](natsUser),
 			RunAsGroup:          ptr.To[int64](natsUser),
-			RunAsNonRoot:        ptr.To(true),
+			RunAsNonRoot:        new(true),
 			FSGroup:             ptr.To[int64](natsUser),
 			FSGroupChangePolicy: ptr.To(corev1.FSGroupChangeOnRootMismatch),
 			SeccompProfile:      &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
@@ -130,8 +130,8 @@ func containerPort(name string, port int32) corev1.ContainerPort {
 // restricted is what the restricted Pod Security Standard asks of a container.
 func restricted() *corev1.SecurityContext {
 	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: ptr.To(false),
-		ReadOnlyRootFilesystem:   ptr.To(true),
+		AllowPrivilegeEscalation: new(false),
+		ReadOnlyRootFilesystem:   new(true),
 		Capabilities:             &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
 }

@@ -23,7 +23,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/onsi/gomega"
-	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
@@ -62,7 +61,7 @@ func variants() map[string]render.Input {
 		"standalone": with(func(_ *render.Input, spec *v1beta1.NatsClusterSpec) { spec.Replicas = 1 }),
 		"no jetstream, routes in the clear": with(func(_ *render.Input, spec *v1beta1.NatsClusterSpec) {
 			spec.JetStream = nil
-			spec.Routes.TLS.Enabled = ptr.To(false)
+			spec.Routes.TLS.Enabled = new(false)
 		}),
 		"two servers, nothing limited": with(func(_ *render.Input, spec *v1beta1.NatsClusterSpec) {
 			spec.Replicas = 2

@@ -107,8 +107,8 @@ func TestRenderGolden(t *testing.T) {
 			spec.Replicas = 1
 			spec.TLS = &v1beta1.ListenerTLS{SecretRef: v1beta1.SecretReference{Name: "demo-cert"}}
 			spec.ServerTags = map[string]string{"zone": "b", "az": "1"}
-			spec.Exporter.Enabled = ptr.To(false)
-			spec.Monitor.NetworkPolicy = ptr.To(false)
+			spec.Exporter.Enabled = new(false)
+			spec.Monitor.NetworkPolicy = new(false)
 			in.ClientTLS = &render.Certificate{SecretName: "demo-cert", Digest: "c11e"}
 		}),
 	}
@@ -168,7 +168,7 @@ func TestLimits(t *testing.T) {
 		"overridden, the file store beyond the claim": {
 			func(s *v1beta1.NatsClusterSpec) {
 				s.JetStream.Limits = v1beta1.JetStreamLimits{
-					MaxMemoryStore: ptr.To(resource.MustParse("4Gi")), MaxFileStore: ptr.To(resource.MustParse("1Ti")),
+					MaxMemoryStore: new(resource.MustParse("4Gi")), MaxFileStore: new(resource.MustParse("1Ti")),
 				}
 			},
 			result{"4Gi", "1Ti", "3865470566"},
@@ -176,7 +176,7 @@ func TestLimits(t *testing.T) {
 		"zero leaves the default": {
 			func(s *v1beta1.NatsClusterSpec) {
 				s.JetStream.Limits = v1beta1.JetStreamLimits{
-					MaxMemoryStore: ptr.To(resource.MustParse("0")), MaxFileStore: ptr.To(resource.MustParse("0")),
+					MaxMemoryStore: new(resource.MustParse("0")), MaxFileStore: new(resource.MustParse("0")),
 				}
 			},
 			result{"", "", "3865470566"},
@@ -281,7 +281,7 @@ func TestTLSIsNeverDropped(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"client-tls": "demo-cert", "routes-tls": "demo-routes-tls"}, secrets); diff != "" {
 		t.Errorf("mounted Secrets (-want +got):\n%s", diff)
 	}
-	plain := mustRender(t, with(func(_ *render.Input, spec *v1beta1.NatsClusterSpec) { spec.Routes.TLS.Enabled = ptr.To(false) }))
+	plain := mustRender(t, with(func(_ *render.Input, spec *v1beta1.NatsClusterSpec) { spec.Routes.TLS.Enabled = new(false) }))
 	if config := parse(t, plain.Servers[0].Config); config.Cluster.TLS != nil {
 		t.Errorf("routes have TLS that is turned off:\n%s", plain.Servers[0].Config)
 	}
@@ -378,7 +378,7 @@ func TestUnsupported(t *testing.T) {
 		},
 		"memory store beyond the limit": {
 			func(_ *render.Input, s *spec) {
-				s.JetStream.Limits.MaxMemoryStore = ptr.To(resource.MustParse("4294967297"))
+				s.JetStream.Limits.MaxMemoryStore = new(resource.MustParse("4294967297"))
 			},
 			"spec.jetstream.limits.maxMemoryStore",
 		},

@@ -2,10 +2,12 @@ package render_test
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -14,7 +16,6 @@ import (
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 )
@@ -29,9 +30,9 @@ func restarting(t *rapid.T) render.Input {
 	spec.Resources.Limits = quantities("memory", rapid.SampledFrom([]string{"4Gi", "8Gi"}).Draw(t, "memory"))
 	spec.ServerTags = rapid.MapOfN(
 		rapid.SampledFrom([]string{"zone", "rack"}), rapid.SampledFrom([]string{"", "a", "b"}), 0, 2).Draw(t, "tags")
-	spec.JetStream.Limits.MaxMemoryStore = ptr.To(resource.MustParse(rapid.SampledFrom([]string{"1Gi", "2Gi"}).Draw(t, "store")))
-	spec.Exporter.Enabled = ptr.To(rapid.Bool().Draw(t, "exporter"))
-	spec.Routes.TLS.Enabled = ptr.To(rapid.Bool().Draw(t, "route TLS"))
+	spec.JetStream.Limits.MaxMemoryStore = new(resource.MustParse(rapid.SampledFrom([]string{"1Gi", "2Gi"}).Draw(t, "store")))
+	spec.Exporter.Enabled = new(rapid.Bool().Draw(t, "exporter"))
+	spec.Routes.TLS.Enabled = new(rapid.Bool().Draw(t, "route TLS"))
 	in.RoutesTLS.Digest = rapid.SampledFrom([]string{"r1", "r2"}).Draw(t, "route certificate")
 	if rapid.Bool().Draw(t, "TLS") {
 		spec.TLS = &v1beta1.ListenerTLS{SecretRef: v1beta1.SecretReference{Name: "demo-cert"}}
@@ -89,7 +90,7 @@ func TestRevisionIsWhatServersNotice(t *testing.T) {
 
 func copyOf(in render.Input) render.Input {
 	in.Cluster = in.Cluster.DeepCopy()
-	in.RoutesTLS = ptr.To(*in.RoutesTLS)
+	in.RoutesTLS = new(*in.RoutesTLS)
 	return in
 }
 
@@ -102,7 +103,7 @@ func changeOne(t *rapid.T, in *render.Input) {
 		"digest":    func() { spec.Image.Digest = "sha256:" + string(slices.Repeat([]byte("a"), 64)) },
 		"requests":  func() { spec.Resources.Requests = quantities("cpu", "1") },
 		"tags":      func() { spec.ServerTags = map[string]string{"another": ""} },
-		"limit":     func() { spec.JetStream.Limits.MaxFileStore = ptr.To(resource.MustParse("1Gi")) },
+		"limit":     func() { spec.JetStream.Limits.MaxFileStore = new(resource.MustParse("1Gi")) },
 		"emptyDir":  func() { spec.JetStream.VolumeClaimTemplate = nil },
 		"jetstream": func() { spec.JetStream = nil },
 		"exporter":  func() { spec.Exporter = v1beta1.Exporter{Image: v1beta1.ExporterImage{Tag: "another"}} },
@@ -128,16 +129,16 @@ func TestRevisionIgnores(t *testing.T) {
 			in.ControllerNamespace = "elsewhere"
 			spec.Exporter.From = []networkingv1.NetworkPolicyPeer{{PodSelector: &metav1.LabelSelector{}}}
 		},
-		"no network policy": func(_ *render.Input, spec *v1beta1.NatsClusterSpec) { spec.Monitor.NetworkPolicy = ptr.To(false) },
+		"no network policy": func(_ *render.Input, spec *v1beta1.NatsClusterSpec) { spec.Monitor.NetworkPolicy = new(false) },
 		"the claim": func(_ *render.Input, spec *v1beta1.NatsClusterSpec) {
-			spec.JetStream.VolumeClaimTemplate.Spec.StorageClassName = ptr.To("fast")
+			spec.JetStream.VolumeClaimTemplate.Spec.StorageClassName = new("fast")
 			spec.JetStream.VolumeClaimTemplate.Metadata.Labels = map[string]string{"a": "b"}
 		},
 		"a quantity written differently": func(_ *render.Input, spec *v1beta1.NatsClusterSpec) {
 			spec.Resources.Limits = quantities("memory", "4096Mi")
 		},
 		"a default written out": func(_ *render.Input, spec *v1beta1.NatsClusterSpec) {
-			spec.Exporter.Enabled, spec.Routes.TLS.Enabled = ptr.To(true), ptr.To(true)
+			spec.Exporter.Enabled, spec.Routes.TLS.Enabled = new(true), new(true)
 			spec.Image.Repository = "nats"
 			spec.PodTemplate.Spec = patch(`{}`)
 		},
@@ -185,7 +186,7 @@ func TestVolumeTemplateDigest(t *testing.T) {
 			s.JetStream.VolumeClaimTemplate.Spec.Resources.Requests = quantities("storage", "30Gi")
 		},
 		"class": func(s *v1beta1.NatsClusterSpec) {
-			s.JetStream.VolumeClaimTemplate.Spec.StorageClassName = ptr.To("fast")
+			s.JetStream.VolumeClaimTemplate.Spec.StorageClassName = new("fast")
 		},
 		"removed": func(s *v1beta1.NatsClusterSpec) { s.JetStream.VolumeClaimTemplate = nil },
 	} {
@@ -232,7 +233,8 @@ func FuzzRender(f *testing.F) {
 		spec.PodTemplate.Spec = patch(template)
 		out, err := render.Render(in)
 		if err != nil {
-			if unsupported, ok := err.(*render.UnsupportedError); !ok || unsupported.Path == "" || unsupported.Message == "" {
+			var unsupported *render.UnsupportedError
+			if !errors.As(err, &unsupported) || unsupported.Path == "" || unsupported.Message == "" {
 				t.Errorf("error %#v, want an UnsupportedError that names a field", err)
 			}
 			return

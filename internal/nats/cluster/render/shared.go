@@ -1,6 +1,8 @@
 package render
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -57,7 +59,7 @@ func disruptionBudget(p plan) *policyv1.PodDisruptionBudget {
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
 		ObjectMeta: meta(p.cluster, p.cluster.Name),
 		Spec: policyv1.PodDisruptionBudgetSpec{
-			MaxUnavailable: ptr.To(intstr.FromInt32(1)),
+			MaxUnavailable: new(intstr.FromInt32(1)),
 			Selector:       &metav1.LabelSelector{MatchLabels: selectServers(p.cluster.Name)},
 		},
 	}
@@ -85,7 +87,7 @@ func networkPolicy(p plan) *networkingv1.NetworkPolicy {
 	if len(controller) > 0 {
 		rules = append(rules, networkingv1.NetworkPolicyIngressRule{Ports: policyPort(PortMonitor), From: controller})
 	}
-	scrapers := append(controller[:len(controller):len(controller)], p.cluster.Spec.Exporter.From...)
+	scrapers := append(slices.Clip(controller), p.cluster.Spec.Exporter.From...)
 	if p.exporter.enabled && len(scrapers) > 0 {
 		rules = append(rules, networkingv1.NetworkPolicyIngressRule{Ports: policyPort(portMetrics), From: scrapers})
 	}
@@ -101,5 +103,5 @@ func networkPolicy(p plan) *networkingv1.NetworkPolicy {
 }
 
 func policyPort(port int32) []networkingv1.NetworkPolicyPort {
-	return []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: ptr.To(intstr.FromInt32(port))}}
+	return []networkingv1.NetworkPolicyPort{{Protocol: ptr.To(corev1.ProtocolTCP), Port: new(intstr.FromInt32(port))}}
 }
