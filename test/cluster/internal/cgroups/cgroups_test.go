@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	v1 = `24 17 0:20 / /sys/fs/cgroup rw - tmpfs tmpfs rw,mode=755
-25 24 0:21 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct
-26 24 0:22 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset
-27 24 0:23 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+	v1 = `24 17 0:20 / /sys/fs/cgroup rw - tmpfs none rw,mode=755
+25 24 0:21 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup none rw,cpu,cpuacct
+26 24 0:22 / /sys/fs/cgroup/cpuset rw - cgroup none rw,cpuset
+27 24 0:23 / /sys/fs/cgroup/memory rw - cgroup none rw,memory
 `
-	pids    = "28 24 0:24 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n"
-	again   = "40 1 0:24 / /mnt/pids rw - cgroup cgroup rw,pids\n"
-	unified = "29 24 0:25 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+	pids    = "28 24 0:24 / /sys/fs/cgroup/pids rw - cgroup none rw,pids\n"
+	again   = "40 1 0:24 / /mnt/pids rw - cgroup none rw,pids\n"
+	unified = "29 24 0:25 / /sys/fs/cgroup/unified rw - cgroup2 none rw\n"
 )
 
 func TestHierarchies(t *testing.T) {
