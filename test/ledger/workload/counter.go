@@ -66,6 +66,12 @@ func (w *writer) count(ctx context.Context, stop <-chan struct{}) {
 			pause(ctx, afterFailure)
 			continue
 		}
+		if revision < w.known() {
+			// A replica that lags answered, without this writer's last success. To raise that number again would be
+			// refused; but if the write got lost, its success would be taken for that of the new one.
+			pause(ctx, afterFailure)
+			continue
+		}
 		w.raise(ctx, numbers, revision)
 	}
 }
@@ -145,17 +151,21 @@ func (w *writer) readUntil(ctx context.Context) (map[string]uint64, uint64, erro
 // final reads the writer's number at the end. An answer older than a known success may be a replica that lags,
 // so it asks again; when ctx ends, the newest answer counts.
 func (w *writer) final(ctx context.Context) (uint64, error) {
-	w.mu.Lock()
-	known := w.revision
-	w.mu.Unlock()
 	numbers, revision, err := w.readUntil(ctx)
-	for err == nil && revision < known && ctx.Err() == nil {
+	for err == nil && revision < w.known() && ctx.Err() == nil {
 		pause(ctx, afterFailure)
 		if newer, at, err := w.read(ctx); err == nil {
 			numbers, revision = newer, at
 		}
 	}
 	return numbers[w.name], err
+}
+
+// known is the highest revision that holds a success of this writer.
+func (w *writer) known() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.revision
 }
 
 func (w *writer) raised(revision uint64) {

@@ -126,3 +126,30 @@ func TestRaiseResolvesLostReplies(t *testing.T) {
 		})
 	}
 }
+
+// A replica that lags answers without the writer's own last success; then the next write is lost. What the writer finds
+// after that is its old success, and not one of the write that was lost.
+func TestCountLooksPastAReplicaThatLags(t *testing.T) {
+	l, err := New(Config{URL: "nats://none", Name: "t", Streams: 1, Replicas: 1, Counters: 1, Interval: 1, Bound: 1}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	last := func(b *fakeBucket, value []byte, revision uint64) (uint64, error) {
+		close(stop)
+		return apply(b, value, revision)
+	}
+	w := l.writers[0]
+	bucket := &fakeBucket{steps: []func(*fakeBucket, []byte, uint64) (uint64, error){apply, loseRequest, last}}
+	w.bucket = bucket
+	w.raise(t.Context(), map[string]uint64{}, 0)
+	bucket.lags = true
+	w.count(t.Context(), stop)
+	stored, err := w.final(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(w.raisedAt) != 2 || stored != 2 {
+		t.Errorf("counted %d, stored %d, want 2 of both", len(w.raisedAt), stored)
+	}
+}
