@@ -60,6 +60,9 @@ func (w *writer) count(ctx context.Context, stop <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
+		if stopped(stop) { // a tick may have come first
+			return
+		}
 		numbers, revision, err := w.read(ctx)
 		if err != nil {
 			w.failed(err)
@@ -73,6 +76,15 @@ func (w *writer) count(ctx context.Context, stop <-chan struct{}) {
 			continue
 		}
 		w.raise(ctx, numbers, revision)
+	}
+}
+
+func stopped(stop <-chan struct{}) bool {
+	select {
+	case <-stop:
+		return true
+	default:
+		return false
 	}
 }
 
