@@ -162,18 +162,29 @@ func (w World) next(ca authority, shown shown, now time.Time) *Action {
 		return ca.issue(shown.others(ca, now), now)
 	case !shown.trusts(ca):
 		return &Action{Kind: Trust, Also: shown.others(ca, now)}
-	}
-	everywhere := w.allStartedWith(shown.digest)
-	switch signed := shown.signedBy(ca); {
-	case !signed && everywhere:
-		// The certificate is of a CA that was lost. One of its successor is shown when everybody knows the successor.
-		return ca.issue(shown.others(ca, now), now)
-	case signed && due(shown.pair.leaf, now) && everywhere:
-		return ca.issue(nil, now) // everybody shows a certificate of this CA: nobody needs the others
-	case signed && due(shown.pair.leaf, now):
-		return ca.issue(shown.others(ca, now), now)
+	case !shown.signedBy(ca):
+		return w.succeed(ca, shown, now)
+	case due(shown.pair.leaf, now):
+		return w.renew(ca, shown, now)
 	}
 	return nil
+}
+
+// succeed replaces a certificate of a CA that was lost by one of its successor, once everybody knows the successor.
+func (w World) succeed(ca authority, shown shown, now time.Time) *Action {
+	if !w.allStartedWith(shown.digest) {
+		return nil
+	}
+	return ca.issue(shown.others(ca, now), now)
+}
+
+// renew replaces a certificate by another of the same CA. When everybody shows the one that is replaced, nobody
+// needs the CAs before it any more.
+func (w World) renew(ca authority, shown shown, now time.Time) *Action {
+	if w.allStartedWith(shown.digest) {
+		return ca.issue(nil, now)
+	}
+	return ca.issue(shown.others(ca, now), now)
 }
 
 // controls says that this very NatsCluster made the Secret, not an earlier one of its name.

@@ -140,6 +140,12 @@ func (l *lab) start(ordinals ...int) {
 	}
 }
 
+func (l *lab) each(change func(*simulated)) {
+	for i := range l.servers {
+		change(&l.servers[i])
+	}
+}
+
 // running is a lab with a settled certificate that all three servers have.
 func running(t fataler) *lab {
 	l := newLab(t)

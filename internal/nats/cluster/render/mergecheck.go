@@ -55,10 +55,11 @@ func resolvesServices(spec corev1.PodSpec) bool {
 	switch spec.DNSPolicy {
 	case corev1.DNSDefault:
 		return false
-	case "", corev1.DNSClusterFirst:
-		return !spec.HostNetwork
+	case corev1.DNSClusterFirstWithHostNet, corev1.DNSNone:
+		return true
+	case corev1.DNSClusterFirst:
 	}
-	return true
+	return !spec.HostNetwork // unset is ClusterFirst
 }
 
 func containerRules(base, merged corev1.PodSpec) []rule {

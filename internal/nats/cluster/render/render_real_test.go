@@ -93,7 +93,7 @@ func TestRealServerReadsConfig(t *testing.T) {
 func TestRealServerReportsRevision(t *testing.T) {
 	for version, program := range realServers(t) {
 		t.Run(version, func(t *testing.T) {
-			out := mustRender(t, with(func(in *render.Input, spec *v1beta1.NatsClusterSpec) {
+			out := mustRender(t, with(func(_ *render.Input, spec *v1beta1.NatsClusterSpec) {
 				spec.Version, spec.Replicas = version, 1
 				spec.TLS = &v1beta1.ListenerTLS{SecretRef: v1beta1.SecretReference{Name: "demo-cert"}}
 				spec.ServerTags = map[string]string{"zone": "b", "rack": "7"}
@@ -116,33 +116,7 @@ func TestRealServerReportsRevision(t *testing.T) {
 					t.Errorf("%s answers %d, %v", path, code, err)
 				}
 			}
-			var varz struct {
-				ServerName string            `json:"server_name"`
-				Version    string            `json:"version"`
-				Tags       []string          `json:"tags"`
-				Metadata   map[string]string `json:"metadata"`
-				TLS        bool              `json:"tls_required"`
-				JetStream  struct {
-					Config struct {
-						MaxMemory int64 `json:"max_memory"`
-						MaxFile   int64 `json:"max_storage"`
-					} `json:"config"`
-				} `json:"jetstream"`
-			}
-			get(t, url+"/varz", &varz)
-			if want := map[string]string{"config_revision": out.Revision}; !cmp.Equal(want, varz.Metadata) {
-				t.Errorf("reports metadata %v, want %v", varz.Metadata, want)
-			}
-			if want := []string{"rack:7", "zone:b"}; !cmp.Equal(want, varz.Tags) {
-				t.Errorf("reports tags %v, want %v", varz.Tags, want)
-			}
-			if varz.ServerName != "demo-0" || varz.Version != version || !varz.TLS {
-				t.Errorf("reports name %q, version %q, TLS %v", varz.ServerName, varz.Version, varz.TLS)
-			}
-			js := varz.JetStream.Config
-			if js.MaxMemory != out.Limits.MaxMemoryStore.Value() || js.MaxFile != out.Limits.MaxFileStore.Value() {
-				t.Errorf("reports limits %d and %d, want %v", js.MaxMemory, js.MaxFile, out.Limits)
-			}
+			checkVarz(t, url, version, out)
 
 			stop := nats.Lifecycle.PreStop.Exec.Command
 			args := append([]string(nil), stop[1:]...)
@@ -154,6 +128,38 @@ func TestRealServerReportsRevision(t *testing.T) {
 			}
 			g.Eventually(exited, 20*time.Second).Should(gomega.Receive(gomega.BeNil()), "a server without clients ends at once")
 		})
+	}
+}
+
+// checkVarz compares what the server says of itself with what was rendered.
+func checkVarz(t *testing.T, url, version string, out render.Output) {
+	t.Helper()
+	var varz struct {
+		ServerName string            `json:"server_name"`
+		Version    string            `json:"version"`
+		Tags       []string          `json:"tags"`
+		Metadata   map[string]string `json:"metadata"`
+		TLS        bool              `json:"tls_required"`
+		JetStream  struct {
+			Config struct {
+				MaxMemory int64 `json:"max_memory"`
+				MaxFile   int64 `json:"max_storage"`
+			} `json:"config"`
+		} `json:"jetstream"`
+	}
+	get(t, url+"/varz", &varz)
+	if want := map[string]string{"config_revision": out.Revision}; !cmp.Equal(want, varz.Metadata) {
+		t.Errorf("reports metadata %v, want %v", varz.Metadata, want)
+	}
+	if want := []string{"rack:7", "zone:b"}; !cmp.Equal(want, varz.Tags) {
+		t.Errorf("reports tags %v, want %v", varz.Tags, want)
+	}
+	if varz.ServerName != "demo-0" || varz.Version != version || !varz.TLS {
+		t.Errorf("reports name %q, version %q, TLS %v", varz.ServerName, varz.Version, varz.TLS)
+	}
+	js := varz.JetStream.Config
+	if js.MaxMemory != out.Limits.MaxMemoryStore.Value() || js.MaxFile != out.Limits.MaxFileStore.Value() {
+		t.Errorf("reports limits %d and %d, want %v", js.MaxMemory, js.MaxFile, out.Limits)
 	}
 }
 

@@ -133,7 +133,7 @@ func TestRenderGolden(t *testing.T) {
 }
 
 func TestEndpoints(t *testing.T) {
-	clear := mustRender(t, quickstart()).Endpoints
+	plain := mustRender(t, quickstart()).Endpoints
 	tls := mustRender(t, with(func(_ *render.Input, spec *v1beta1.NatsClusterSpec) {
 		spec.TLS = &v1beta1.ListenerTLS{SecretRef: v1beta1.SecretReference{Name: "demo-cert"}}
 	})).Endpoints
@@ -141,7 +141,7 @@ func TestEndpoints(t *testing.T) {
 		{Client: "nats://demo.messaging.svc:4222", Monitor: "http://demo-headless.messaging.svc:8222"},
 		{Client: "tls://demo.messaging.svc:4222", Monitor: "http://demo-headless.messaging.svc:8222"},
 	}
-	if diff := cmp.Diff(want, []v1beta1.Endpoints{clear, tls}); diff != "" {
+	if diff := cmp.Diff(want, []v1beta1.Endpoints{plain, tls}); diff != "" {
 		t.Errorf("endpoints (-want +got):\n%s", diff)
 	}
 }
