@@ -47,10 +47,10 @@ func Run(s *lab.Story) {
 
 func versions(s *lab.Story, objects ...client.Object) string {
 	s.Helper()
-	text := ""
+	var text strings.Builder
 	for _, object := range objects {
 		s.Must(s.Client.Get(s.Context(), client.ObjectKeyFromObject(object), object))
-		text += object.GetResourceVersion() + " "
+		text.WriteString(object.GetResourceVersion() + " ")
 	}
-	return text
+	return text.String()
 }

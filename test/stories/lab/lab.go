@@ -104,8 +104,7 @@ func (l *Lab) run(ctx context.Context, program string, args ...string) (string, 
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+l.Cluster.Kubeconfig())
 	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return string(out), fmt.Errorf("%s %v: %w\n%s%s", filepath.Base(program), args, err, out, exit.Stderr)
 	}
 	return string(out), err

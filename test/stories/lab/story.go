@@ -23,6 +23,7 @@ type Story struct {
 // Tell runs a story in a new namespace, and removes the namespace after it. A story that fails shows what a
 // person would look at.
 func (l *Lab) Tell(t *testing.T, name string, story func(*Story)) {
+	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
 	if err := l.Client.Create(t.Context(), namespace); err != nil {
 		t.Fatal(err)
@@ -51,6 +52,7 @@ func (l *Lab) removeNamespace(ctx context.Context, namespace *corev1.Namespace) 
 }
 
 func (l *Lab) show(ctx context.Context, t *testing.T, namespace string) {
+	t.Helper()
 	for _, words := range []string{
 		"get natsclusters,statefulsets,pods,pvc,events -n " + namespace + " -o wide",
 		"describe natsclusters -n " + namespace,

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -60,11 +61,11 @@ func UpToDate(cluster *v1beta1.NatsCluster) (bool, string) {
 
 // Summary is every condition in one line.
 func Summary(cluster *v1beta1.NatsCluster) string {
-	text := ""
+	var text strings.Builder
 	for _, c := range cluster.Status.Conditions {
-		text += fmt.Sprintf("%s=%s %s (%s) ", c.Type, c.Status, c.Reason, c.Message)
+		text.WriteString(fmt.Sprintf("%s=%s %s (%s) ", c.Type, c.Status, c.Reason, c.Message))
 	}
-	return text
+	return text.String()
 }
 
 // UntilCluster waits for a NatsCluster to be as is says.

@@ -36,28 +36,8 @@ func Run(s *lab.Story) {
 	seen := watch()
 	s.Must(book.End(ctx))
 
-	if len(seen.Servers) != 3 || slices.Index(seen.Servers, "demo-2") > slices.Index(seen.Servers, "demo-0") && seen.FirstLeader != "demo-2" {
-		s.Errorf("the servers were restarted in the order %v; demo-2 goes before demo-0 unless it leads the meta group", seen.Servers)
-	}
-	if last := seen.Servers[len(seen.Servers)-1]; last != seen.LastLeader {
-		s.Errorf("%s was restarted last, while %s led the meta group", last, seen.LastLeader)
-	}
-	if seen.MostDown > 1 {
-		s.Errorf("%d servers were down at a time", seen.MostDown)
-	}
-	if after.Status.Rollout != nil || after.Status.Config.RestartReason != "the StatefulSet spec is restart-only" {
-		s.Errorf("rollout %v, reason %q", after.Status.Rollout, after.Status.Config.RestartReason)
-	}
-	if got := after.Status.JetStream.Limits.MaxMemoryStore.String(); got != "6Gi" {
-		s.Errorf("memory store %s, want 6Gi", got)
-	}
-	pods, err := s.Pods(ctx, s.Namespace, "demo")
-	s.Must(err)
-	for _, pod := range pods {
-		if got := pod.Spec.Containers[0].Resources.Limits.Memory().String(); got != "8Gi" {
-			s.Errorf("%s has a memory limit of %s, want 8Gi", pod.Name, got)
-		}
-	}
+	checkOrder(s, seen)
+	checkEnd(s, after.Status)
 	renewed, err := s.Processes(ctx, s.Namespace, "demo")
 	s.Must(err)
 	for name, old := range processes {
@@ -72,5 +52,39 @@ func Run(s *lab.Story) {
 	}
 	for _, change := range report.Changes {
 		s.Logf("%s: %d acknowledged in %.0f s, %d lost, longest gap %d ms", change.Name, change.Acknowledged, change.Seconds, report.Faults["lost"], change.Gaps.LongestMillis)
+	}
+}
+
+// checkOrder wants the highest ordinal first, the meta leader last, and never two servers down.
+func checkOrder(s *lab.Story, seen lab.Rollout) {
+	s.Helper()
+	if len(seen.Servers) != 3 {
+		s.Fatalf("the servers were restarted in the order %v", seen.Servers)
+	}
+	if slices.Index(seen.Servers, "demo-2") > slices.Index(seen.Servers, "demo-0") && seen.FirstLeader != "demo-2" {
+		s.Errorf("the servers were restarted in the order %v; demo-2 goes before demo-0 unless it leads the meta group", seen.Servers)
+	}
+	if last := seen.Servers[2]; last != seen.LastLeader {
+		s.Errorf("%s was restarted last, while %s led the meta group", last, seen.LastLeader)
+	}
+	if seen.MostDown > 1 {
+		s.Errorf("%d servers were down at a time", seen.MostDown)
+	}
+}
+
+func checkEnd(s *lab.Story, status v1beta1.NatsClusterStatus) {
+	s.Helper()
+	if status.Rollout != nil || status.Config.RestartReason != "the StatefulSet spec is restart-only" {
+		s.Errorf("rollout %v, reason %q", status.Rollout, status.Config.RestartReason)
+	}
+	if got := status.JetStream.Limits.MaxMemoryStore.String(); got != "6Gi" {
+		s.Errorf("memory store %s, want 6Gi", got)
+	}
+	pods, err := s.Pods(s.Context(), s.Namespace, "demo")
+	s.Must(err)
+	for _, pod := range pods {
+		if got := pod.Spec.Containers[0].Resources.Limits.Memory().String(); got != "8Gi" {
+			s.Errorf("%s has a memory limit of %s, want 8Gi", pod.Name, got)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
 )
 
@@ -23,7 +24,20 @@ func Run(s *lab.Story) {
 	cluster, err := s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
 	s.Must(err)
 
-	status := cluster.Status
+	checkStatus(s, cluster.Status)
+	checkPods(s)
+	book, err := s.StartLedger(ctx, s.Namespace, cluster.Status.Endpoints.Client)
+	s.Must(err)
+	report, err := book.Finish(ctx)
+	s.Must(err)
+	if !report.OK {
+		s.Errorf("the ledger: %v", report.Reasons)
+	}
+	s.AtRest(cluster)
+}
+
+func checkStatus(s *lab.Story, status v1beta1.NatsClusterStatus) {
+	s.Helper()
 	if status.Version != "2.15.3" || *status.Replicas != 3 || *status.ReadyReplicas != 3 {
 		s.Errorf("version %s, %d replicas, %d ready", status.Version, *status.Replicas, *status.ReadyReplicas)
 	}
@@ -38,7 +52,11 @@ func Run(s *lab.Story) {
 			s.Errorf("%s reports revision %s, ready %v; want %s", server.Name, server.ConfigRevision, *server.Ready, status.Config.Revision)
 		}
 	}
-	pods, err := s.Pods(ctx, s.Namespace, "demo")
+}
+
+func checkPods(s *lab.Story) {
+	s.Helper()
+	pods, err := s.Pods(s.Context(), s.Namespace, "demo")
 	s.Must(err)
 	if names := slices.Sorted(maps.Keys(pods)); !slices.Equal(names, []string{"demo-0-0", "demo-1-0", "demo-2-0"}) {
 		s.Errorf("pods %v", names)
@@ -48,13 +66,4 @@ func Run(s *lab.Story) {
 			s.Errorf("%s has %d ready containers, want 2", pod.Name, len(ready))
 		}
 	}
-
-	book, err := s.StartLedger(ctx, s.Namespace, status.Endpoints.Client)
-	s.Must(err)
-	report, err := book.Finish(ctx)
-	s.Must(err)
-	if !report.OK {
-		s.Errorf("the ledger: %v", report.Reasons)
-	}
-	s.AtRest(cluster)
 }

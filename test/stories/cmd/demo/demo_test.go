@@ -38,7 +38,7 @@ func TestPicture(t *testing.T) {
 	c := &v1beta1.NatsCluster{}
 	c.Status.Rollout = &v1beta1.RolloutStatus{Current: "demo-1", Pending: []string{"demo-0"}}
 	c.Status.Servers = []v1beta1.ServerStatus{
-		{Name: "demo-0", Ready: ptr.To(true)}, {Name: "demo-1", Ready: ptr.To(false)}, {Name: "demo-2", Ready: ptr.To(true)}, {Name: "demo-3", Ready: ptr.To(false)},
+		{Name: "demo-0", Ready: new(true)}, {Name: "demo-1", Ready: new(false)}, {Name: "demo-2", Ready: new(true)}, {Name: "demo-3", Ready: new(false)},
 	}
 	got := frame(c, steps{{server: "demo-1", begin: time.Unix(3, 0)}}, time.Unix(10, 0))
 	for i, want := range []row{
