@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/utils/ptr"
-
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/test/ledger"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
