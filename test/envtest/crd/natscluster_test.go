@@ -92,8 +92,8 @@ const (
 	secretRefused   = "spec.routes.tls.secretRef: Invalid value: a certificate may be named only while routes.tls is enabled: drop secretRef, or enabled: false"
 	standaloneWords = "spec.replicas: Forbidden: with jetstream, replicas cannot go from 1 to more or from more to 1: the servers would delete their streams; " +
 		"make a second NatsCluster of the wanted size and bring the data over with a stream mirror, or a stream backup and restore"
-	jetstreamStays = "spec.jetstream: Forbidden: jetstream cannot be turned off: the servers would forget their streams; " +
-		"make a second NatsCluster without it and move the clients over"
+	jetstreamStays = "spec.jetstream: Forbidden: jetstream cannot be turned on or off later: without it the servers would forget their streams, " +
+		"and turned on one server at a time they would have no majority; make a second NatsCluster and move the clients over"
 	versionSteps = "version may move by one minor version at a time, up or down, and not to another major version: go through the versions between"
 )
 
@@ -243,8 +243,8 @@ func TestUpdate(t *testing.T) {
 		"three to two with jetstream":    {sized(3, on), sized(2, on), ""},
 		"one to three without jetstream": {sized(1, nil), sized(3, nil), ""},
 		"three to one without jetstream": {sized(3, nil), sized(1, nil), ""},
-		"jetstream on":                   {sized(3, nil), sized(3, on), ""},
-		"jetstream on while growing":     {sized(1, nil), sized(3, on), ""},
+		"jetstream on":                   {sized(3, nil), sized(3, on), jetstreamStays},
+		"jetstream on while growing":     {sized(1, nil), sized(3, on), jetstreamStays},
 		"jetstream off":                  {sized(3, on), sized(3, nil), jetstreamStays},
 		"jetstream changed":              {sized(3, on), sized(3, limited), ""},
 		"routes TLS off, Secret stays":   {routesTLS(fields{"secretRef": named("s")}), routesTLS(fields{"secretRef": named("s"), "enabled": false}), secretRefused},

@@ -63,7 +63,7 @@ func UpToDate(cluster *v1beta1.NatsCluster) (bool, string) {
 func Summary(cluster *v1beta1.NatsCluster) string {
 	var text strings.Builder
 	for _, c := range cluster.Status.Conditions {
-		text.WriteString(fmt.Sprintf("%s=%s %s (%s) ", c.Type, c.Status, c.Reason, c.Message))
+		fmt.Fprintf(&text, "%s=%s %s (%s) ", c.Type, c.Status, c.Reason, c.Message)
 	}
 	return text.String()
 }

@@ -48,7 +48,7 @@ type NatsClusterList struct {
 
 // NatsClusterSpec is the wanted state of a NATS cluster.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.jetstream) || !has(oldSelf.jetstream)",fieldPath=".jetstream",reason=FieldValueForbidden,message="jetstream cannot be turned off: the servers would forget their streams; make a second NatsCluster without it and move the clients over"
+// +kubebuilder:validation:XValidation:rule="has(self.jetstream) == has(oldSelf.jetstream)",fieldPath=".jetstream",reason=FieldValueForbidden,message="jetstream cannot be turned on or off later: without it the servers would forget their streams, and turned on one server at a time they would have no majority; make a second NatsCluster and move the clients over"
 // +kubebuilder:validation:XValidation:rule="!has(self.jetstream) || !has(oldSelf.jetstream) || (self.replicas == 1) == (oldSelf.replicas == 1)",fieldPath=".replicas",reason=FieldValueForbidden,message="with jetstream, replicas cannot go from 1 to more or from more to 1: the servers would delete their streams; make a second NatsCluster of the wanted size and bring the data over with a stream mirror, or a stream backup and restore"
 type NatsClusterSpec struct {
 	// version is the nats-server version to run, a semantic version of at least 2.15.0; it is also the image's
@@ -78,7 +78,8 @@ type NatsClusterSpec struct {
 	// +optional
 	Resources corev1.ResourceRequirements `json:"resources,omitzero"`
 
-	// jetstream turns JetStream on; without it the servers only pass messages on. Once set it stays set.
+	// jetstream turns JetStream on; without it the servers only pass messages on. It
+	// is chosen when the NatsCluster is made, and stays.
 	// +optional
 	JetStream *JetStream `json:"jetstream,omitempty"`
 

@@ -55,12 +55,25 @@ func Decide(w World) Plan {
 }
 
 func holdOf(w World, servers facts.Servers) *Hold {
-	if !w.JetStream {
-		return nil
+	if hold := switching(w, servers); hold != nil || !w.JetStream {
+		return hold
 	}
 	for _, check := range []func(World, facts.Servers) *Hold{crossing, shrinking, otherDisks} {
 		if hold := check(w, servers); hold != nil {
 			return hold
+		}
+	}
+	return nil
+}
+
+// switching refuses to turn JetStream on or off under servers that run. Off, they forget their streams. On, the first
+// to be restarted is one of three in the meta group and has no leader, so the gate never opens for the second.
+func switching(w World, servers facts.Servers) *Hold {
+	for _, server := range servers.Existing() {
+		config, ok := running(server)
+		if on := config.JetStream != nil; ok && on != w.JetStream {
+			return &Hold{v1beta1.ReasonUnsupportedSpec, fmt.Sprintf("spec.jetstream cannot be turned on or off: %s was made for the other; set it back, "+
+				"or make a second NatsCluster and move the clients over", server.Name)}
 		}
 	}
 	return nil

@@ -41,19 +41,29 @@ func storeOf(server facts.Server) store {
 		}
 		return storeClustered
 	}
-	if server.ConfigMap == nil {
+	config, ok := running(server)
+	switch {
+	case !ok || config.JetStream == nil:
 		return storeNone
-	}
-	var config struct {
-		JetStream *json.RawMessage `json:"jetstream"`
-		Cluster   *json.RawMessage `json:"cluster"`
-	}
-	// A configuration that does not parse was not written by us and runs nothing.
-	if err := json.Unmarshal([]byte(server.ConfigMap.Data[render.ConfigKey]), &config); err != nil || config.JetStream == nil {
-		return storeNone
-	}
-	if config.Cluster == nil {
+	case config.Cluster == nil:
 		return storeStandalone
 	}
 	return storeClustered
+}
+
+// A shape is what of a server's configuration says how its store is used.
+type shape struct {
+	JetStream *json.RawMessage `json:"jetstream"`
+	Cluster   *json.RawMessage `json:"cluster"`
+}
+
+// running is the shape that the server was last written for. A configuration that does not parse was not written by us,
+// and no server runs it.
+func running(server facts.Server) (shape, bool) {
+	var config shape
+	if server.ConfigMap == nil {
+		return config, false
+	}
+	err := json.Unmarshal([]byte(server.ConfigMap.Data[render.ConfigKey]), &config)
+	return config, err == nil
 }
