@@ -103,7 +103,7 @@ type RolloutStatus struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	TargetRevision string `json:"targetRevision,omitempty"`
-	// updated are the servers that run it.
+	// updated are the servers that run it and have proved so.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128

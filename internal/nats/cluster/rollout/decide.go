@@ -42,8 +42,8 @@ func Decide(w World, now metav1.Time) Plan {
 		return plan
 	}
 	waiting := order(w, servers)
-	if len(waiting) == 0 && w.Journal == nil {
-		return Plan{}
+	if len(waiting) == 0 && (w.Journal == nil || w.Journal.Current == "") {
+		return Plan{} // nothing to do, and nothing begun that has to prove itself
 	}
 	v := view{World: w, servers: servers}
 	plan := Plan{}
@@ -114,16 +114,16 @@ func lookAway(w World, servers facts.Servers, next Step) string {
 // journal is the status.rollout that goes with the plan.
 func journal(w World, servers facts.Servers, waiting []Step, plan Plan, now metav1.Time) *v1beta1.RolloutStatus {
 	next := &v1beta1.RolloutStatus{TargetRevision: w.Target}
-	for _, name := range w.Planned {
-		if servers.Get(name).Revision() == w.Target && !w.Differs[name] {
-			next.Updated = append(next.Updated, name)
-		}
-	}
 	if w.Journal != nil {
 		next.Current = w.Journal.Current
 	}
 	if plan.Step != nil {
 		next.Current = plan.Step.Server
+	}
+	for _, name := range w.Planned {
+		if name != next.Current && servers.Get(name).Revision() == w.Target && !w.Differs[name] {
+			next.Updated = append(next.Updated, name)
+		}
 	}
 	for _, step := range waiting {
 		if step.Server != next.Current {

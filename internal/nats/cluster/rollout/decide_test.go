@@ -126,7 +126,7 @@ func TestDecide(t *testing.T) {
 			want: want{next: restart("demo-0"),
 				gates: []gates.Gate{{Name: "Settled", Why: "demo-2 does not answer"}, {Name: "Ready", Why: "Pod demo-2-0 is not Ready"}},
 				journal: &v1beta1.RolloutStatus{
-					TargetRevision: revisionNew, Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-0", "demo-1"},
+					TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
 					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
 				}},
 		},
@@ -136,7 +136,7 @@ func TestDecide(t *testing.T) {
 			want: want{next: restart("demo-0"),
 				gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-2-0 is not Ready"}},
 				journal: &v1beta1.RolloutStatus{
-					TargetRevision: revisionNew, Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-0", "demo-1"},
+					TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
 					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateReady, Since: earlier},
 				}},
 		},
@@ -156,7 +156,7 @@ func TestDecide(t *testing.T) {
 			want: want{next: restart("demo-0"),
 				gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-2-0 is not Ready"}},
 				journal: &v1beta1.RolloutStatus{
-					TargetRevision: revisionNew, Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-0", "demo-1"},
+					TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
 					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateReady, Since: now},
 				}},
 		},
@@ -167,7 +167,7 @@ func TestDecide(t *testing.T) {
 			want: want{next: restart("demo-0"),
 				gates: []gates.Gate{{Name: "TargetRevision", Why: "demo-2 does not report revision " + revisionNew}},
 				journal: &v1beta1.RolloutStatus{
-					TargetRevision: revisionNew, Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-0", "demo-1"},
+					TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
 					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateTargetRevision, Since: now},
 				}},
 		},
@@ -183,11 +183,15 @@ func TestDecide(t *testing.T) {
 				journalled(v1beta1.RolloutStatus{TargetRevision: revisionOld, Current: "demo-1"})),
 			want: want{gates: []gates.Gate{{Name: "Ready", Why: "no list"}}, journal: &v1beta1.RolloutStatus{TargetRevision: revisionOld, Current: "demo-1"}},
 		},
+		"the change was taken back before the first step": {
+			world: world(with(server(0, revisionNew, down), server(1, revisionNew), server(2, revisionNew)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionOld, Pending: []string{"demo-2"}})),
+		},
 		"the last server has to prove itself": {
 			world: world(with(server(0, revisionNew), server(1, revisionNew), server(2, revisionNew)), unsettled("behind", nil, settled.Unsettled{Servers: []string{"demo-1"}}),
 				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-1"})),
 			want: want{gates: []gates.Gate{{Name: "Settled", Why: "behind"}}, journal: &v1beta1.RolloutStatus{
-				TargetRevision: revisionNew, Current: "demo-1", Updated: []string{"demo-0", "demo-1", "demo-2"},
+				TargetRevision: revisionNew, Current: "demo-1", Updated: []string{"demo-0", "demo-2"},
 				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
 			}},
 		},

@@ -97,6 +97,10 @@ func recorded(r *Report) {
 	}
 }
 
+func patience(server string) string {
+	return "nothing to do: the rollout goes on by itself; a server may take two minutes to let go of its clients, and if this stays for ten see kubectl describe pod " + server + "-0"
+}
+
 func TestConditions(t *testing.T) {
 	type brief struct {
 		Status          metav1.ConditionStatus
@@ -149,41 +153,41 @@ func TestConditions(t *testing.T) {
 		"before the first step": {whole(plan(rollout.Plan{
 			Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-2"}, Gates: []gates.Gate{{Name: "Settled", Why: "a"}, {Name: "Ready", Why: "b"}},
 			Journal: &v1beta1.RolloutStatus{Pending: []string{"demo-2", "demo-1", "demo-0"}},
-		})), "Progressing", brief{"True", "RollingRestart", "before restarting demo-2 (1 of 3); waiting for Settled: a; nothing to do: the rollout goes on by itself"}},
+		})), "Progressing", brief{"True", "RollingRestart", "before restarting demo-2 (1 of 3); waiting for Settled: a; " + patience("demo-2")}},
 		"the step was chosen, and then the gate closed": {whole(plan(rollout.Plan{
 			Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-2"}, Gates: []gates.Gate{{Name: "Settled", Why: "a"}},
 			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},
-		})), "Progressing", brief{"True", "RollingRestart", "before restarting demo-2 (1 of 3); waiting for Settled: a; nothing to do: the rollout goes on by itself"}},
+		})), "Progressing", brief{"True", "RollingRestart", "before restarting demo-2 (1 of 3); waiting for Settled: a; " + patience("demo-2")}},
 		"the step is being taken": {whole(plan(rollout.Plan{
 			Step:    &rollout.Step{Kind: rollout.Restart, Server: "demo-2"},
 			Next:    &rollout.Step{Kind: rollout.Restart, Server: "demo-2"},
 			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},
-		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); nothing to do: the rollout goes on by itself"}},
+		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); " + patience("demo-2")}},
 		"the first is under way": {whole(plan(rollout.Plan{
 			Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-1"}, Gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-2-0 is shutting down"}},
-			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-1", "demo-0"}},
-		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); waiting for Ready: Pod demo-2-0 is shutting down; nothing to do: the rollout goes on by itself"}},
+			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},
+		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); waiting for Ready: Pod demo-2-0 is shutting down; " + patience("demo-2")}},
 		"the first is back": {whole(plan(rollout.Plan{
 			Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-1"}, Gates: []gates.Gate{{Name: "Settled", Why: "a"}},
-			Journal: &v1beta1.RolloutStatus{TargetRevision: "rev2", Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-1", "demo-0"}},
-		})), "Progressing", brief{"True", "RollingRestart", "before restarting demo-1 (2 of 3); waiting for Settled: a; nothing to do: the rollout goes on by itself"}},
+			Journal: &v1beta1.RolloutStatus{TargetRevision: "rev2", Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},
+		})), "Progressing", brief{"True", "RollingRestart", "before restarting demo-1 (2 of 3); waiting for Settled: a; " + patience("demo-2")}},
 		"the last proves itself": {whole(plan(rollout.Plan{
 			Gates:   []gates.Gate{{Name: "Settled", Why: "a"}},
-			Journal: &v1beta1.RolloutStatus{Current: "demo-1", Updated: []string{"demo-0", "demo-1", "demo-2"}},
-		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-1 (3 of 3); waiting for Settled: a; nothing to do: the rollout goes on by itself"}},
+			Journal: &v1beta1.RolloutStatus{Current: "demo-1", Updated: []string{"demo-0", "demo-2"}},
+		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-1 (3 of 3); waiting for Settled: a; " + patience("demo-1")}},
 		"a Pod that cannot start": {whole(plan(rollout.Plan{
 			Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-1"}, Gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-2-0 is not Ready: container nats, ImagePullBackOff"}},
-			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Updated: []string{"demo-2"}, Pending: []string{"demo-1", "demo-0"}},
+			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},
 		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); waiting for Ready: Pod demo-2-0 is not Ready: container nats, ImagePullBackOff; see kubectl describe pod and correct the spec or the node: the rollout goes on by itself then"}},
 		"a removal under way": {whole(plan(rollout.Plan{
 			Step:    &rollout.Step{Kind: rollout.Remove, Server: "demo-3"},
 			Next:    &rollout.Step{Kind: rollout.Remove, Server: "demo-3"},
 			Journal: &v1beta1.RolloutStatus{Current: "demo-3", Pending: []string{"demo-2"}},
-		})), "Progressing", brief{"True", "ScalingDown", "removing demo-3; nothing to do: the rollout goes on by itself"}},
+		})), "Progressing", brief{"True", "ScalingDown", "removing demo-3; " + patience("demo-3")}},
 		"a removal": {whole(plan(rollout.Plan{
 			Next: &rollout.Step{Kind: rollout.Remove, Server: "demo-3"}, Gates: []gates.Gate{{Name: "Ready", Why: "b"}},
 			Journal: &v1beta1.RolloutStatus{Pending: []string{"demo-3", "demo-2"}},
-		})), "Progressing", brief{"True", "ScalingDown", "before removing demo-3; waiting for Ready: b; nothing to do: the rollout goes on by itself"}},
+		})), "Progressing", brief{"True", "ScalingDown", "before removing demo-3; waiting for Ready: b; " + patience("demo-3")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -109,20 +109,19 @@ func rolling(r Report) (reason, message string) {
 // doing names the server that is being restarted, or the next one once that is back and runs what it should.
 func doing(r Report) string {
 	journal, next := r.Rollout.Journal, r.Rollout.Next
-	undone := len(journal.Pending) // servers whose step has not been taken
-	if next != nil && next.Server == journal.Current {
-		undone++
+	number := len(journal.Updated) + 1
+	total := len(journal.Updated) + len(journal.Pending)
+	if journal.Current != "" {
+		total++
 	}
-	total := len(journal.Updated) + undone
+	underWay := journal.Current != "" && (next == nil || next.Server != journal.Current)
 	switch {
-	case next == nil:
-		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, len(journal.Updated), total)
-	case r.Rollout.Step != nil:
-		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, len(journal.Updated)+1, total)
-	case journal.Current != "" && next.Server != journal.Current && !isBack(r, journal.Current):
-		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, len(journal.Updated), total)
+	case r.Rollout.Step != nil || underWay && (next == nil || !isBack(r, journal.Current)):
+		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, number, total)
+	case underWay:
+		number++
 	}
-	return fmt.Sprintf("before restarting %s (%d of %d)", next.Server, len(journal.Updated)+1, total)
+	return fmt.Sprintf("before restarting %s (%d of %d)", next.Server, number, total)
 }
 
 func isBack(r Report, server string) bool {
@@ -137,7 +136,11 @@ func advice(r Report) string {
 			return "see kubectl describe pod and correct the spec or the node: the rollout goes on by itself then"
 		}
 	}
-	return "nothing to do: the rollout goes on by itself"
+	server := r.Rollout.Journal.Current
+	if server == "" {
+		server = r.Rollout.Next.Server
+	}
+	return fmt.Sprintf("nothing to do: the rollout goes on by itself; a server may take two minutes to let go of its clients, and if this stays for ten see kubectl describe pod %s-0", server)
 }
 
 // few keeps three and counts the rest: a message has a bound.
