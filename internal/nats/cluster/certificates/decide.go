@@ -153,11 +153,13 @@ func (w World) decideOwn(plan *Plan, now time.Time) {
 
 // next goes through the states between nothing at all and a certificate in its prime, for which it is nil.
 func (w World) next(ca authority, shown shown, now time.Time) *Action {
-	switch {
-	case ca.key == nil:
+	if ca.key == nil {
 		return &Action{Kind: CreateCA}
-	case ca.certificate == nil || expiry(ca.certificate, now) != "":
+	}
+	if ca.certificate == nil || expiry(ca.certificate, now) != "" {
 		return &Action{Kind: RenewCA}
+	}
+	switch {
 	case !shown.usable:
 		return ca.issue(shown.others(ca, now), now)
 	case !shown.trusts(ca):

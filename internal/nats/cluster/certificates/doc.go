@@ -15,6 +15,9 @@
 //     running servers trust, it waits and says what to do: a certificate that they do not trust would cut off
 //     each restarted server.
 //
+// One thing it cannot make good: when the CA is lost, and then N-routes-tls as well before every server knows the
+// successor, the servers that do not know it are cut off until they are restarted.
+//
 // It tells the servers nothing: a changed Secret has another digest, that gives another revision, and the rollout
 // brings it to them.
 //
