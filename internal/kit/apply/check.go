@@ -2,8 +2,11 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -19,4 +22,19 @@ func (a *Applier) Check(ctx context.Context, owner, desired client.Object) error
 		return err
 	}
 	return &ForeignError{Kind: want.kind, Namespace: live.GetNamespace(), Name: live.GetName()}
+}
+
+// Try asks the API server whether it would take desired, and writes nothing: for an object that must not be refused
+// once others have been written.
+func (a *Applier) Try(ctx context.Context, owner, desired client.Object) error {
+	want, err := a.render(owner, desired)
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(want.fields)
+	if err != nil {
+		return fmt.Errorf("rendered %s %s: %w", want.kind, want.object.GetName(), err)
+	}
+	_, err = a.patch(ctx, want, types.ApplyPatchType, body, client.ForceOwnership, client.DryRunAll, client.DisableReadYourWritesConsistency)
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/internal/kit/apply"
@@ -26,5 +27,23 @@ func TestCheck(t *testing.T) {
 	}
 	if b.writes != 0 {
 		t.Error("it wrote")
+	}
+}
+
+func TestTry(t *testing.T) {
+	b := newBench(t)
+	desired := b.configMap()
+	b.must(b.Try(t.Context(), b.owner, desired))
+	if err := b.user.Get(t.Context(), client.ObjectKeyFromObject(desired), b.configMap()); !apierrors.IsNotFound(err) {
+		t.Errorf("it was written: %v", err)
+	}
+	b.apply(desired, true)
+	before := live(b, desired)
+	desired.Data["keep"] = "b"
+	b.must(b.Try(t.Context(), b.owner, desired))
+	b.unwritten(before)
+	desired.Data["no key/"] = "c"
+	if err := b.Try(t.Context(), b.owner, desired); !apierrors.IsInvalid(err) {
+		t.Errorf("the API server would take it: %v", err)
 	}
 }

@@ -166,7 +166,11 @@ func (p *pass) roll(ctx context.Context) outcome.Outcome {
 	actor := rollout.Actor{Applier: p.applier(), Reread: func(ctx context.Context) rollout.World {
 		return p.world(p.look(ctx, p.Live))
 	}}
-	if out := actor.Act(ctx, p.cluster, *p.report.Rendered, *plan.Step); out.Stops() {
+	out, err := actor.Act(ctx, p.cluster, *p.report.Rendered, *plan.Step)
+	switch {
+	case err != nil:
+		return p.failed(err)
+	case out.Stops():
 		return out
 	}
 	p.Events.Action(p.cluster, nil, "RolloutStep", string(plan.Step.Kind), fmt.Sprintf("%s of %s", plan.Step.Kind, plan.Step.Server))

@@ -28,12 +28,13 @@ type Actor struct {
 // retry is how soon a step is tried again after the facts moved under it.
 const retry = 500 * time.Millisecond
 
-// Act takes the step if the facts, read once more, still allow it. The journal must have been written before.
-func (a *Actor) Act(ctx context.Context, cluster *v1beta1.NatsCluster, out render.Output, step Step) outcome.Outcome {
+// Act takes the step if the facts, read once more, still allow it. The journal must have been written before. The error
+// is a refusal of the API server.
+func (a *Actor) Act(ctx context.Context, cluster *v1beta1.NatsCluster, out render.Output, step Step) (outcome.Outcome, error) {
 	world := a.Reread(ctx)
 	again := Decide(world, metav1.Time{})
 	if again.Step == nil || *again.Step != step {
-		return outcome.Retry(retry, fmt.Sprintf("the facts moved before %s of %s", step.Kind, step.Server))
+		return outcome.Retry(retry, fmt.Sprintf("the facts moved before %s of %s", step.Kind, step.Server)), nil
 	}
 	servers, _ := world.Servers.Get() // known: a step was decided on them
 	var err error
@@ -45,11 +46,11 @@ func (a *Actor) Act(ctx context.Context, cluster *v1beta1.NatsCluster, out rende
 	}
 	switch {
 	case apierrors.IsConflict(err):
-		return outcome.Retry(retry, fmt.Sprintf("%s was written by somebody else", step.Server))
+		return outcome.Retry(retry, fmt.Sprintf("%s was written by somebody else", step.Server)), nil
 	case err != nil:
-		return outcome.Failed(fmt.Errorf("%s of %s: %w", step.Kind, step.Server, err))
+		return outcome.Continue(), fmt.Errorf("%s of %s: %w", step.Kind, step.Server, err)
 	}
-	return outcome.Continue()
+	return outcome.Continue(), nil
 }
 
 // restart writes the configuration, then the template: the StatefulSet restarts the Pod when the template
@@ -58,6 +59,10 @@ func (a *Actor) restart(ctx context.Context, cluster *v1beta1.NatsCluster, out r
 	i := slices.IndexFunc(out.Servers, func(s render.Server) bool { return s.Name == server.Name })
 	if i < 0 {
 		return fmt.Errorf("%s is not rendered", server.Name)
+	}
+	// A template that is refused must leave the configuration alone: a server that ends by itself comes back with it.
+	if err := a.Applier.Try(ctx, cluster, out.Servers[i].StatefulSet); err != nil {
+		return err
 	}
 	if server.ConfigMap == nil {
 		if _, err := a.Applier.Apply(ctx, cluster, out.Servers[i].ConfigMap); err != nil {
