@@ -175,6 +175,11 @@ func TestConditions(t *testing.T) {
 			Gates:   []gates.Gate{{Name: "Settled", Why: "a"}},
 			Journal: &v1beta1.RolloutStatus{Current: "demo-1", Updated: []string{"demo-0", "demo-2"}},
 		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-1 (3 of 3); waiting for Settled: a; " + patience("demo-1")}},
+		"a Pod that cannot start is silent too": {whole(plan(rollout.Plan{
+			Next:    &rollout.Step{Kind: rollout.Restart, Server: "demo-1"},
+			Gates:   []gates.Gate{{Name: "Settled", Why: "a"}, {Name: "Ready", Why: "Pod demo-2-0 is not Ready: container nats, ImagePullBackOff"}},
+			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},
+		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); waiting for Settled: a; Pod demo-2-0 is not Ready: container nats, ImagePullBackOff; see kubectl describe pod and correct the spec or the node: the rollout goes on by itself then"}},
 		"a Pod that cannot start": {whole(plan(rollout.Plan{
 			Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-1"}, Gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-2-0 is not Ready: container nats, ImagePullBackOff"}},
 			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},

@@ -129,11 +129,16 @@ func isBack(r Report, server string) bool {
 	return servers.Get(server).NotReady() == "" && r.Settled.Servers[server].ConfigRevision == r.Rollout.Journal.TargetRevision
 }
 
-// advice is what to do next. A Pod that cannot start does not get better by waiting; everything else does.
+// advice is what to do next. A Pod that cannot start does not get better by waiting; everything else does. Why it
+// cannot is often not the first gate's reason: the same server is also silent.
 func advice(r Report) string {
-	for _, gate := range r.Rollout.Gates {
+	for i, gate := range r.Rollout.Gates {
 		if strings.Contains(gate.Why, ": container ") || strings.Contains(gate.Why, ": no node for it") {
-			return "see kubectl describe pod and correct the spec or the node: the rollout goes on by itself then"
+			const next = "see kubectl describe pod and correct the spec or the node: the rollout goes on by itself then"
+			if i > 0 {
+				return gate.Why + "; " + next
+			}
+			return next
 		}
 	}
 	server := r.Rollout.Journal.Current
