@@ -32,7 +32,7 @@ func TestRatchet(t *testing.T) {
 		"jetstream limit":        {jetstreamLimits(fields{"maxFileStore": "-1"}), jetstreamLimits(fields{"maxFileStore": "-2"}), jetstreamLimits(fields{"maxFileStore": "2"})},
 		"routes TLS off, by a Secret": {
 			routesTLS(fields{"enabled": false, "secretRef": named("s")}), routesTLS(fields{"enabled": false, "secretRef": named("t")}),
-			routesTLS(fields{"secretRef": named("s")}),
+			routesTLS(fields{"enabled": false}),
 		},
 	}
 	objects := map[string]*unstructured.Unstructured{}

@@ -94,6 +94,8 @@ const (
 		"make a second NatsCluster of the wanted size and bring the data over with a stream mirror, or a stream backup and restore"
 	jetstreamStays = "spec.jetstream: Forbidden: jetstream cannot be turned on or off later: without it the servers would forget their streams, " +
 		"and turned on one server at a time they would have no majority; make a second NatsCluster and move the clients over"
+	routesStay = "spec.routes: Forbidden: routes.tls cannot change under running servers: one that was restarted and one that was not would refuse each other; " +
+		"delete the NatsCluster, whose claims stay, and make it again"
 	versionSteps = "version may move by one minor version at a time, up or down, and not to another major version: go through the versions between"
 )
 
@@ -247,6 +249,11 @@ func TestUpdate(t *testing.T) {
 		"jetstream on while growing":     {sized(1, nil), sized(3, on), jetstreamStays},
 		"jetstream off":                  {sized(3, on), sized(3, nil), jetstreamStays},
 		"jetstream changed":              {sized(3, on), sized(3, limited), ""},
+		"routes TLS off":                 {fields{}, routesTLS(fields{"enabled": false}), routesStay},
+		"routes TLS on":                  {routesTLS(fields{"enabled": false}), fields{}, routesStay},
+		"routes TLS by a Secret":         {fields{}, routesTLS(fields{"secretRef": named("s")}), routesStay},
+		"routes TLS by another Secret":   {routesTLS(fields{"secretRef": named("s")}), routesTLS(fields{"secretRef": named("t")}), routesStay},
+		"routes TLS said to be on":       {fields{}, routesTLS(fields{"enabled": true}), ""},
 		"routes TLS off, Secret stays":   {routesTLS(fields{"secretRef": named("s")}), routesTLS(fields{"secretRef": named("s"), "enabled": false}), secretRefused},
 	}
 	n := 0

@@ -50,6 +50,7 @@ type NatsClusterList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.jetstream) == has(oldSelf.jetstream)",fieldPath=".jetstream",reason=FieldValueForbidden,message="jetstream cannot be turned on or off later: without it the servers would forget their streams, and turned on one server at a time they would have no majority; make a second NatsCluster and move the clients over"
 // +kubebuilder:validation:XValidation:rule="!has(self.jetstream) || !has(oldSelf.jetstream) || (self.replicas == 1) == (oldSelf.replicas == 1)",fieldPath=".replicas",reason=FieldValueForbidden,message="with jetstream, replicas cannot go from 1 to more or from more to 1: the servers would delete their streams; make a second NatsCluster of the wanted size and bring the data over with a stream mirror, or a stream backup and restore"
+// +kubebuilder:validation:XValidation:rule="self.replicas == 1 || oldSelf.replicas == 1 || ((!has(self.routes) || !has(self.routes.tls) || !has(self.routes.tls.enabled) || self.routes.tls.enabled) == (!has(oldSelf.routes) || !has(oldSelf.routes.tls) || !has(oldSelf.routes.tls.enabled) || oldSelf.routes.tls.enabled) && ((!has(self.routes) || !has(self.routes.tls) || !has(self.routes.tls.enabled) || self.routes.tls.enabled) && has(self.routes) && has(self.routes.tls) && has(self.routes.tls.secretRef) ? self.routes.tls.secretRef.name : '') == ((!has(oldSelf.routes) || !has(oldSelf.routes.tls) || !has(oldSelf.routes.tls.enabled) || oldSelf.routes.tls.enabled) && has(oldSelf.routes) && has(oldSelf.routes.tls) && has(oldSelf.routes.tls.secretRef) ? oldSelf.routes.tls.secretRef.name : ''))",fieldPath=".routes",reason=FieldValueForbidden,message="routes.tls cannot change under running servers: one that was restarted and one that was not would refuse each other; delete the NatsCluster, whose claims stay, and make it again"
 type NatsClusterSpec struct {
 	// version is the nats-server version to run, a semantic version of at least 2.15.0; it is also the image's
 	// tag. A change restarts the servers one at a time. Patches may change freely, the minor version by one
@@ -290,8 +291,8 @@ type Routes struct {
 	TLS RoutesTLS `json:"tls,omitzero"`
 }
 
-// RoutesTLS is TLS between the servers. Both ends show a certificate and check the other's. A change restarts
-// the servers one at a time.
+// RoutesTLS is TLS between the servers. Both ends show a certificate and check the other's. It cannot change while
+// there is more than one server; what the Secret holds may, where old and new certificate trust each other.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.secretRef) || !has(self.enabled) || self.enabled",fieldPath=".secretRef",message="a certificate may be named only while routes.tls is enabled: drop secretRef, or enabled: false"
