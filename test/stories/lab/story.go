@@ -11,6 +11,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 )
 
 // A Story is told once in a namespace of its own, on a cluster on which the chart is installed.
@@ -41,7 +43,19 @@ func (l *Lab) Tell(t *testing.T, name string, story func(*Story)) {
 	story(&Story{T: t, Lab: l, Namespace: namespace.Name})
 }
 
+// removeNamespace ends the servers first: a namespace that is removed with Pods in it is looked at again only after
+// half of their grace period, which for these is minutes.
 func (l *Lab) removeNamespace(ctx context.Context, namespace *corev1.Namespace) error {
+	if err := l.Client.DeleteAllOf(ctx, &v1beta1.NatsCluster{}, client.InNamespace(namespace.Name)); err != nil {
+		return err
+	}
+	if err := Until(ctx, 3*time.Minute, "the servers to be gone", func(ctx context.Context) (bool, string) {
+		var pods corev1.PodList
+		err := l.Client.List(ctx, &pods, client.InNamespace(namespace.Name), client.HasLabels{v1beta1.LabelCluster})
+		return err == nil && len(pods.Items) == 0, fmt.Sprintf("%d Pods, %v", len(pods.Items), err)
+	}); err != nil {
+		return err
+	}
 	if err := l.Client.Delete(ctx, namespace); err != nil {
 		return err
 	}
