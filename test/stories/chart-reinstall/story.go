@@ -26,6 +26,8 @@ func Run(s *lab.Story) {
 	versions := s.Versions(cluster)
 	s.Must(s.Uninstall(ctx))
 	s.Must(s.Install(ctx))
+	_, err = s.Helm(ctx, "test", lab.Release, "--namespace", lab.Release, "--timeout", "1m")
+	s.Must(err)
 	s.Must(lab.Until(ctx, time.Minute, "a controller to lead", s.Led))
 	s.AtRest(cluster)
 	for name, version := range s.Versions(cluster) {
