@@ -299,4 +299,6 @@ func secretNamed(name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-func key(l *lab, name string) client.ObjectKey { return client.ObjectKey{Namespace: l.namespace, Name: name} }
+func key(l *lab, name string) client.ObjectKey {
+	return client.ObjectKey{Namespace: l.namespace, Name: name}
+}

@@ -6,9 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
@@ -24,9 +22,7 @@ func TestMemoryChange(t *testing.T) {
 	l.untilAtRest("demo")
 	before, from := l.processes(), l.mark()
 
-	l.change("demo", func(spec *v1beta1.NatsClusterSpec) {
-		spec.Resources.Limits[corev1.ResourceMemory] = resource.MustParse("8Gi")
-	})
+	l.change("demo", moreMemory)
 	cluster := l.untilAtRest("demo")
 
 	l.oneAtATime(from)
