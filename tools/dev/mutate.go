@@ -92,7 +92,7 @@ func (r *repo) mutatePackage(ctx context.Context, folder string, env []string) (
 		return nil, err
 	}
 	// Its paths are relative to the folder; those with a slash are packages below it.
-	args := []string{"unleash", "--output", report.Name(), "--output-statuses", "lct", "--timeout-coefficient", "20", "--exclude-files", "/"}
+	args := []string{"unleash", "--output", report.Name(), "--output-statuses", "lt", "--timeout-coefficient", "20", "--exclude-files", "/"}
 	for _, name := range mutators {
 		args = append(args, "--"+name)
 	}
@@ -114,7 +114,11 @@ func (r *repo) mutatePackage(ctx context.Context, folder string, env []string) (
 	if err := cmd.Run(); err != nil || ctx.Err() != nil {
 		return nil, fmt.Errorf("gremlins: %w", cmp.Or(err, ctx.Err()))
 	}
-	return r.readMutants(report.Name(), folder)
+	mutants, err := r.readMutants(report.Name(), folder)
+	if err != nil {
+		return nil, err
+	}
+	return mutants, r.recheck(ctx, mutants, env)
 }
 
 // mutators are the kinds of change beyond those that gremlins makes anyway.

@@ -59,3 +59,42 @@ func TestReadMutants(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+func TestApplyMutant(t *testing.T) {
+	const source = "first\n\tcase a <= b && -c == 1:\n"
+	cases := map[string]struct {
+		mutator string
+		column  int
+		want    string // of the second line; empty for none
+	}{
+		"the longer token counts": {"CONDITIONALS_BOUNDARY", 9, "\tcase a < b && -c == 1:\n"},
+		"negated":                 {"CONDITIONALS_NEGATION", 9, "\tcase a > b && -c == 1:\n"},
+		"logical":                 {"INVERT_LOGICAL", 14, "\tcase a <= b || -c == 1:\n"},
+		"at the line's end":       {"CONDITIONALS_NEGATION", 20, "\tcase a <= b && -c != 1:\n"},
+		"no such token there":     {"INVERT_LOGICAL", 9, ""},
+		"a kind without a swap":   {"INVERT_BITWISE", 9, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, ok := mutant{mutator: c.mutator, line: 2, column: c.column}.apply(source)
+			if ok != (c.want != "") || ok && got != "first\n"+c.want {
+				t.Errorf("got %q, %v", got, ok)
+			}
+		})
+	}
+}
+
+func TestTryMutant(t *testing.T) {
+	r := &repo{box: &toolbox.Box{Root: t.TempDir()}}
+	write(t, r.path("go.mod"), "module example.com/x\n\ngo 1.26.0\n")
+	write(t, r.path("a/decide.go"), "package a\n\nfunc Decide(n int) bool { return n > 1 }\n")
+	write(t, r.path("a/decide_test.go"), "package a\n\nimport \"testing\"\n\nfunc TestDecide(t *testing.T) {\n\tif !Decide(3) {\n\t\tt.Fatal()\n\t}\n}\n")
+	for text, want := range map[string]string{
+		"package a\n\nfunc Decide(n int) bool { return n >= 1 }\n": "LIVED",
+		"package a\n\nfunc Decide(n int) bool { return n <= 1 }\n": "KILLED",
+	} {
+		if got, err := r.tryMutant(t.Context(), "a/decide.go", text, []string{"GOFLAGS=-mod=mod", "GOWORK=off"}); got != want || err != nil {
+			t.Errorf("%q: got %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
