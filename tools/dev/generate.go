@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,7 +40,37 @@ func generateVerb(ctx context.Context, r *repo, args []string) error {
 	if err := r.run(ctx, ".", generator, "object", "crd", "paths=./api/...", "output:crd:dir="+crdFolder); err != nil {
 		return err
 	}
-	return r.copyCRDs()
+	return errors.Join(r.narrowQuantities(), r.copyCRDs())
+}
+
+// controller-gen lets a quantity's exponent have a fraction, and any length. Go's parser refuses both, and a client
+// that cannot read one object of a list reads none of them: one such NatsCluster would take all the others out of the
+// controller's sight.
+const (
+	anyExponent  = `([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+)))`
+	goodExponent = `([eE](\+|-)?[0-9]{1,3})`
+)
+
+// narrowQuantities makes the CRDs refuse the quantities that cannot be read.
+func (r *repo) narrowQuantities() error {
+	files, err := filepath.Glob(r.path(crdFolder, "*.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		narrow := strings.ReplaceAll(string(content), anyExponent, goodExponent)
+		if strings.Contains(narrow, "numkMGTPE") && !strings.Contains(narrow, goodExponent) {
+			return fmt.Errorf("%s: controller-gen writes quantities in another way now: look at narrowQuantities", file)
+		}
+		if err := os.WriteFile(file, []byte(narrow), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *repo) copyCRDs() error {
