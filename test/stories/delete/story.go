@@ -20,11 +20,8 @@ var files embed.FS
 // Run tells the story.
 func Run(s *lab.Story) {
 	ctx := s.Context()
-	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
-	cluster, err := s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
-	s.Must(err)
-	book, err := s.StartLedger(ctx, s.Namespace, cluster.Status.Endpoints.Client)
-	s.Must(err)
+	cluster := s.Create(files)
+	book := s.Load(cluster)
 
 	s.Must(s.Client.Delete(ctx, cluster))
 	s.Must(lab.Until(ctx, 5*time.Minute, "everything rendered to be gone", func(ctxt context.Context) (bool, string) {
@@ -41,12 +38,6 @@ func Run(s *lab.Story) {
 		s.Fatalf("%d claims are left, want 3", len(claims.Items))
 	}
 
-	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
-	_, err = s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
-	s.Must(err)
-	report, err := book.Finish(ctx)
-	s.Must(err)
-	if !report.OK {
-		s.Errorf("the ledger: %v", report.Reasons)
-	}
+	s.Create(files)
+	s.Conclude(book)
 }

@@ -41,8 +41,7 @@ func Run(s *lab.Story) {
 
 	s.Must(s.Client.Delete(ctx, service))
 	s.Must(s.Client.Delete(ctx, config))
-	_, err = s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
-	s.Must(err)
+	s.UpToDate(3 * time.Minute)
 }
 
 func versions(s *lab.Story, objects ...client.Object) string {

@@ -3,6 +3,8 @@ package lab
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/test/ledger"
 )
 
 // A Story is told once in a namespace of its own, on a cluster on which the chart is installed.
@@ -83,5 +86,59 @@ func (s *Story) Must(err error) {
 	s.Helper()
 	if err != nil {
 		s.Fatal(err)
+	}
+}
+
+// Create applies the story's cluster.yaml, whose NatsCluster is called demo, and waits until it is up to date.
+func (s *Story) Create(files fs.FS) *v1beta1.NatsCluster {
+	s.Helper()
+	s.Must(s.Apply(s.Context(), s.Namespace, files, "cluster.yaml"))
+	return s.UpToDate(3 * time.Minute)
+}
+
+// UpToDate waits until the NatsCluster demo is up to date.
+func (s *Story) UpToDate(within time.Duration) *v1beta1.NatsCluster {
+	s.Helper()
+	cluster, err := s.UntilCluster(s.Context(), within, s.Namespace, "demo", "up to date", UpToDate)
+	s.Must(err)
+	return cluster
+}
+
+// Load starts the ledger against the NatsCluster.
+func (s *Story) Load(cluster *v1beta1.NatsCluster) *ledger.Client {
+	s.Helper()
+	book, err := s.StartLedger(s.Context(), s.Namespace, cluster.Status.Endpoints.Client)
+	s.Must(err)
+	return book
+}
+
+// Conclude ends the ledger, which must have found nothing wrong.
+func (s *Story) Conclude(book *ledger.Client) ledger.Report {
+	s.Helper()
+	report, err := book.Finish(s.Context())
+	s.Must(err)
+	if !report.OK {
+		s.Errorf("the ledger: %v", report.Reasons)
+	}
+	return report
+}
+
+// Running are the processes of the NatsCluster demo by server.
+func (s *Story) Running() map[string]Process {
+	s.Helper()
+	processes, err := s.Processes(s.Context(), s.Namespace, "demo")
+	s.Must(err)
+	return processes
+}
+
+// Restarted checks that of the servers that ran before those named run as new processes, and the others do not.
+func (s *Story) Restarted(before map[string]Process, servers ...string) {
+	s.Helper()
+	now := s.Running()
+	for name, old := range before {
+		renewed := now[name].ID != old.ID && now[name].Start.After(old.Start)
+		if renewed != slices.Contains(servers, name) {
+			s.Errorf("%s: process %s since %s, before %s since %s", name, now[name].ID, now[name].Start, old.ID, old.Start)
+		}
 	}
 }

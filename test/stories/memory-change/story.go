@@ -18,38 +18,22 @@ var files embed.FS
 // Run tells the story.
 func Run(s *lab.Story) {
 	ctx := s.Context()
-	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
-	before, err := s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
-	s.Must(err)
-	processes, err := s.Processes(ctx, s.Namespace, "demo")
-	s.Must(err)
-	book, err := s.StartLedger(ctx, s.Namespace, before.Status.Endpoints.Client)
-	s.Must(err)
+	book := s.Load(s.Create(files))
+	processes := s.Running()
 
 	s.Must(book.Mark(ctx, "memory-change"))
 	watch := s.WatchRollout(s.Namespace, "demo")
 	s.Must(s.Apply(ctx, s.Namespace, files, "more-memory.yaml"))
-	_, err = s.UntilCluster(ctx, time.Minute, s.Namespace, "demo", "restarting", lab.HasCondition(v1beta1.ConditionProgressing, metav1.ConditionTrue, v1beta1.ReasonRollingRestart))
+	_, err := s.UntilCluster(ctx, time.Minute, s.Namespace, "demo", "restarting", lab.HasCondition(v1beta1.ConditionProgressing, metav1.ConditionTrue, v1beta1.ReasonRollingRestart))
 	s.Must(err)
-	after, err := s.UntilCluster(ctx, 6*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
-	s.Must(err)
+	after := s.UpToDate(6 * time.Minute)
 	seen := watch()
 	s.Must(book.End(ctx))
 
 	checkOrder(s, seen)
 	checkEnd(s, after.Status)
-	renewed, err := s.Processes(ctx, s.Namespace, "demo")
-	s.Must(err)
-	for name, old := range processes {
-		if now := renewed[name]; now.ID == old.ID || !now.Start.After(old.Start) {
-			s.Errorf("%s is the process of before: %s since %s", name, now.ID, now.Start)
-		}
-	}
-	report, err := book.Finish(ctx)
-	s.Must(err)
-	if !report.OK {
-		s.Errorf("the ledger: %v", report.Reasons)
-	}
+	s.Restarted(processes, "demo-0", "demo-1", "demo-2")
+	report := s.Conclude(book)
 	for _, change := range report.Changes {
 		s.Logf("%s: %d acknowledged in %.0f s, %d lost, longest gap %d ms", change.Name, change.Acknowledged, change.Seconds, report.Faults["lost"], change.Gaps.LongestMillis)
 	}

@@ -21,13 +21,8 @@ var files embed.FS
 // Run tells the story.
 func Run(s *lab.Story) {
 	ctx := s.Context()
-	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
-	before, err := s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
-	s.Must(err)
-	processes, err := s.Processes(ctx, s.Namespace, "demo")
-	s.Must(err)
-	book, err := s.StartLedger(ctx, s.Namespace, before.Status.Endpoints.Client)
-	s.Must(err)
+	book := s.Load(s.Create(files))
+	processes := s.Running()
 	server, node := serverAwayFrom(s, "ledger")
 
 	s.Must(book.Mark(ctx, "node-stop"))
@@ -41,21 +36,10 @@ func Run(s *lab.Story) {
 	s.Must(err)
 
 	s.Must(s.Cluster.StartNode(ctx, node))
-	_, err = s.UntilCluster(ctx, 5*time.Minute, s.Namespace, "demo", "whole again", lab.UpToDate)
-	s.Must(err)
+	s.UpToDate(5 * time.Minute)
 	s.Must(book.End(ctx))
-	again, err := s.Processes(ctx, s.Namespace, "demo")
-	s.Must(err)
-	for name, process := range processes {
-		if restarted := again[name].ID != process.ID; restarted != (name == server) {
-			s.Errorf("%s restarted: %v", name, restarted)
-		}
-	}
-	report, err := book.Finish(ctx)
-	s.Must(err)
-	if !report.OK {
-		s.Errorf("the ledger: %v", report.Reasons)
-	}
+	s.Restarted(processes, server)
+	s.Conclude(book)
 }
 
 // serverAwayFrom finds a server on a node that runs no Pod of that app: the one who keeps account has to stay.

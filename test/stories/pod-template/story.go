@@ -20,9 +20,7 @@ var files embed.FS
 // Run tells the story.
 func Run(s *lab.Story) {
 	ctx := s.Context()
-	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
-	_, err := s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
-	s.Must(err)
+	s.Create(files)
 	pods, err := s.Pods(ctx, s.Namespace, "demo")
 	s.Must(err)
 	for _, pod := range pods {
@@ -30,8 +28,7 @@ func Run(s *lab.Story) {
 			s.Errorf("%s: labels %v, grace %d, env %v", pod.Name, pod.Labels, *pod.Spec.TerminationGracePeriodSeconds, pod.Spec.Containers[0].Env)
 		}
 	}
-	processes, err := s.Processes(ctx, s.Namespace, "demo")
-	s.Must(err)
+	processes := s.Running()
 
 	s.Must(s.Apply(ctx, s.Namespace, files, "wrong.yaml"))
 	held, err := s.UntilCluster(ctx, time.Minute, s.Namespace, "demo", "held", lab.HasCondition(v1beta1.ConditionProgressing, metav1.ConditionFalse, v1beta1.ReasonUnsupportedSpec))
@@ -41,16 +38,8 @@ func Run(s *lab.Story) {
 	}
 	s.AtRest(held)
 
-	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
-	_, err = s.UntilCluster(ctx, time.Minute, s.Namespace, "demo", "up to date again", lab.UpToDate)
-	s.Must(err)
-	again, err := s.Processes(ctx, s.Namespace, "demo")
-	s.Must(err)
-	for name, process := range processes {
-		if again[name].ID != process.ID {
-			s.Errorf("%s was restarted", name)
-		}
-	}
+	s.Create(files)
+	s.Restarted(processes)
 }
 
 func hasEnv(pod corev1.Pod, name string) bool {

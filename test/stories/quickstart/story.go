@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,20 +18,11 @@ var files embed.FS
 
 // Run tells the story.
 func Run(s *lab.Story) {
-	ctx := s.Context()
-	s.Must(s.Apply(ctx, s.Namespace, files, "cluster.yaml"))
-	cluster, err := s.UntilCluster(ctx, 3*time.Minute, s.Namespace, "demo", "up to date", lab.UpToDate)
-	s.Must(err)
+	cluster := s.Create(files)
 
 	checkStatus(s, cluster.Status)
 	checkPods(s)
-	book, err := s.StartLedger(ctx, s.Namespace, cluster.Status.Endpoints.Client)
-	s.Must(err)
-	report, err := book.Finish(ctx)
-	s.Must(err)
-	if !report.OK {
-		s.Errorf("the ledger: %v", report.Reasons)
-	}
+	s.Conclude(s.Load(cluster))
 	s.AtRest(cluster)
 }
 
