@@ -21,6 +21,7 @@ func TestMutantReasons(t *testing.T) {
 	}{
 		"all killed":                      {mutants: []mutant{killed}},
 		"one lives":                       {mutants: []mutant{killed, lived}, want: "1 mutants live"},
+		"one without a fate":              {mutants: []mutant{{file: "a/decide.go", fate: "TIMED OUT"}}, want: "1 mutants live"},
 		"one is not covered":              {mutants: []mutant{missed}, want: "1 mutants live"},
 		"one lives, and is explained":     {mutants: []mutant{lived}, reasons: explained},
 		"explained, and killed":           {mutants: []mutant{killed}, reasons: explained, want: "explains a mutant that does not live: a/decide.go"},
