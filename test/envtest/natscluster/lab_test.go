@@ -2,6 +2,7 @@ package natscluster
 
 import (
 	"context"
+	"flag"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -34,7 +35,16 @@ import (
 	"github.com/holdfast-dev/holdfast/test/sim/kubelet"
 )
 
-func TestMain(m *testing.M) { env.Main(m) }
+// parallel is how many tests run at a time: they wait for servers, probes and clocks, and hardly use the machine.
+const parallel = "5"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", parallel); err != nil {
+		panic(err)
+	}
+	env.Main(m)
+}
 
 const (
 	// wait bounds whatever has to happen, on a machine that has much else to do.
