@@ -25,7 +25,7 @@ func (r *repo) natsEnv(ctx context.Context) ([]string, error) {
 	return []string{"HOLDFAST_NATS_SERVERS=" + strings.Join(all, ","), "HOLDFAST_NATS_SERVER=" + newest}, nil
 }
 
-// kubeEnv builds what envtest starts and names its folder in KUBEBUILDER_ASSETS.
+// kubeEnv builds what envtest starts and names its folder in KUBEBUILDER_ASSETS; HOLDFAST_HELM is what renders the charts.
 func (r *repo) kubeEnv(ctx context.Context) ([]string, error) {
 	etcd, err := r.box.Program(ctx, "etcd", "etcd")
 	if err != nil {
@@ -49,5 +49,9 @@ func (r *repo) kubeEnv(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 	}
-	return []string{"KUBEBUILDER_ASSETS=" + dir}, nil
+	helm, err := r.box.Program(ctx, "helm", "helm")
+	if err != nil {
+		return nil, err
+	}
+	return []string{"KUBEBUILDER_ASSETS=" + dir, "HOLDFAST_HELM=" + helm}, nil
 }

@@ -1,0 +1,136 @@
+package chart
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/holdfast-dev/holdfast/test/envtest/env"
+)
+
+func TestMain(m *testing.M) { env.Main(m) }
+
+const release = "holdfast"
+
+// folder is the chart.
+var folder = filepath.Join("..", "..", "..", "charts", "holdfast-nats")
+
+// template has helm render the chart. The error is what helm says.
+func template(t *testing.T, namespace, name string, values map[string]any) ([]byte, error) {
+	t.Helper()
+	helm := os.Getenv("HOLDFAST_HELM")
+	if helm == "" {
+		t.Fatal("HOLDFAST_HELM is not set: it names the helm to render with; run the tests through make, or build it: " +
+			"go -C tools/toolbox run ./cmd/toolbox helm")
+	}
+	content, err := yaml.Marshal(values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), helm, "template", name, folder, "--namespace", namespace, "--kube-version", "1.33.0", "--values", "-")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(content), &out, &said
+	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(), "HELM_DATA_HOME="+t.TempDir())
+	if err := cmd.Run(); err != nil {
+		return nil, errors.Join(err, errors.New(said.String()))
+	}
+	return out.Bytes(), nil
+}
+
+// rendered are the chart's objects for those values, in the chart's order.
+func rendered(t *testing.T, namespace string, values map[string]any) objects {
+	t.Helper()
+	manifests, err := template(t, namespace, release, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := objects(env.Decode(t, manifests))
+	if len(found) < 8 {
+		t.Fatalf("%d objects:\n%s", len(found), manifests)
+	}
+	return found
+}
+
+type objects []*unstructured.Unstructured
+
+// typed decodes an object into its Go type and refuses every field that the type does not have.
+func typed(t *testing.T, object *unstructured.Unstructured) client.Object {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	content, err := object.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, _, err := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer().Decode(content, nil, nil)
+	if err != nil {
+		t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
+	}
+	return decoded.(client.Object)
+}
+
+// all are the objects of one type.
+func all[T client.Object](t *testing.T, from objects) []T {
+	t.Helper()
+	var found []T
+	for _, object := range from {
+		if of, ok := typed(t, object).(T); ok {
+			found = append(found, of)
+		}
+	}
+	return found
+}
+
+// only is the one object of its type.
+func only[T client.Object](t *testing.T, from objects) T {
+	t.Helper()
+	found := all[T](t, from)
+	if len(found) != 1 {
+		t.Fatalf("%d objects %T", len(found), *new(T))
+	}
+	return found[0]
+}
+
+// variants are the values with which the chart is tried, for two namespaces.
+func variants(one, other string) map[string]map[string]any {
+	return map[string]map[string]any{
+		"as shipped":     {},
+		"two namespaces": {"watchNamespaces": []any{one, other}},
+		"everything else": {
+			"crds":             map[string]any{"install": false},
+			"metrics":          map[string]any{"service": false},
+			"networkPolicy":    map[string]any{"metricsFrom": []any{map[string]any{"namespaceSelector": map[string]any{}}}},
+			"imagePullSecrets": []any{map[string]any{"name": "pull"}},
+			"cluster": map[string]any{
+				"replicas": 1, "extraArgs": []any{"--log-level=debug"}, "priorityClassName": "system-cluster-critical",
+				"nodeSelector": map[string]any{"kubernetes.io/os": "linux"}, "tolerations": []any{map[string]any{"operator": "Exists"}},
+				"affinity": map[string]any{"nodeAffinity": map[string]any{}}, "resources": map[string]any{},
+				"image":    map[string]any{"repository": "registry.example.com/c", "tag": "1", "digest": "sha256:" + digits, "pullPolicy": "Always"},
+				"exporter": map[string]any{"image": map[string]any{"repository": "registry.example.com/e", "tag": "2", "digest": "sha256:" + digits}},
+			},
+		},
+	}
+}
+
+const digits = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+// args are the flags that the Deployment gives to the program.
+func args(t *testing.T, from objects) []string {
+	t.Helper()
+	return slices.Clone(only[*appsv1.Deployment](t, from).Spec.Template.Spec.Containers[0].Args)
+}
