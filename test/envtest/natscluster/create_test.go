@@ -53,7 +53,7 @@ func TestCreate(t *testing.T) {
 	var entries []v1beta1.ServerStatus
 	for i := range 3 {
 		entries = append(entries, v1beta1.ServerStatus{
-			Name: fmt.Sprintf("demo-%d", i), Version: version, Ready: ptr.To(true), ConfigRevision: cluster.Status.Config.Revision,
+			Name: fmt.Sprintf("demo-%d", i), Version: version, Ready: new(true), ConfigRevision: cluster.Status.Config.Revision,
 		})
 	}
 	want := v1beta1.NatsClusterStatus{
@@ -66,7 +66,7 @@ func TestCreate(t *testing.T) {
 		JetStream: &v1beta1.JetStreamStatus{
 			MetaLeader: cluster.Status.JetStream.MetaLeader,
 			Limits: v1beta1.JetStreamEffectiveLimits{
-				MaxMemoryStore: ptr.To(resource.MustParse("3Gi")), MaxFileStore: ptr.To(resource.MustParse("19Gi")),
+				MaxMemoryStore: new(resource.MustParse("3Gi")), MaxFileStore: new(resource.MustParse("19Gi")),
 			},
 		},
 	}

@@ -28,8 +28,15 @@ func TestServersThatFail(t *testing.T) {
 	l := start(t)
 	l.create(withJetStream("demo", 3))
 	l.untilAtRest("demo")
-	from, before := l.mark(), l.processes()
+	from := l.mark()
+	leader := l.failAtRest(from)
+	l.failInARollout(from, leader)
+}
 
+// failAtRest has demo-1 end, and then stand still: nothing is stopped by anybody. It returns who leads after that.
+func (l *lab) failAtRest(from mark) (leader string) {
+	l.Helper()
+	before := l.processes()
 	l.kubelet.Kill("demo-1-0")
 	l.Eventually(func() int { return l.processes()["demo-1"] }).ShouldNot(gomega.Or(gomega.Equal(before["demo-1"]), gomega.BeZero()))
 	before = l.processes()
@@ -43,16 +50,20 @@ func TestServersThatFail(t *testing.T) {
 			condition(cluster, v1beta1.ConditionProgressing).Reason == v1beta1.ReasonUpToDate
 	})
 	thaw()
-	leader := l.untilAtRest("demo").Status.JetStream.MetaLeader
+	leader = l.untilAtRest("demo").Status.JetStream.MetaLeader
 	if stops := l.stops(from); len(stops) > 0 || !cmp.Equal(before, l.processes()) {
-		t.Errorf("%v were stopped, %v ran, now %v", stops, before, l.processes())
+		l.Errorf("%v were stopped, %v ran, now %v", stops, before, l.processes())
 	}
+	return leader
+}
 
-	// Of the two that do not lead, the first is restarted, and the second stands still meanwhile.
+// failInARollout restarts the first of the two servers that do not lead, and the second stands still meanwhile.
+func (l *lab) failInARollout(from mark, leader string) {
+	l.Helper()
 	followers := slices.DeleteFunc([]string{"demo-2", "demo-1", "demo-0"}, func(server string) bool { return server == leader })
 	l.change("demo", moreMemory)
 	l.Eventually(func() []string { return l.stops(from) }).Should(gomega.Equal(followers[:1]))
-	thaw = l.kubelet.Freeze(followers[1] + "-0")
+	thaw := l.kubelet.Freeze(followers[1] + "-0")
 	l.Eventually(func() bool { return l.readySince(from, followers[0]) }).Should(gomega.BeTrue(), "%s is back", followers[0])
 	held := l.until("demo", "held by the gate", func(cluster *v1beta1.NatsCluster) bool {
 		c := condition(cluster, v1beta1.ConditionProgressing)
@@ -60,15 +71,15 @@ func TestServersThatFail(t *testing.T) {
 			*cluster.Status.ReadyReplicas == 2
 	})
 	if gate := held.Status.Rollout.Gate; gate == nil || gate.WaitingFor != v1beta1.GateSettled || gate.Since.IsZero() {
-		t.Errorf("%+v", held.Status.Rollout)
+		l.Errorf("%+v", held.Status.Rollout)
 	}
 	if diff := cmp.Diff(followers[:1], l.stops(from)); diff != "" {
-		t.Errorf("stopped while %s stands still: %s", followers[1], diff)
+		l.Errorf("stopped while %s stands still: %s", followers[1], diff)
 	}
 	thaw()
 	cluster := l.untilAtRest("demo")
-	if diff := cmp.Diff(l.chosen("demo", cluster.Generation), l.stops(from)); diff != "" || len(l.stops(from)) != 3 {
-		t.Errorf("%v were stopped: %s", l.stops(from), diff)
+	if diff := cmp.Diff(l.chosen(cluster.Generation), l.stops(from)); diff != "" || len(l.stops(from)) != 3 {
+		l.Errorf("%v were stopped: %s", l.stops(from), diff)
 	}
 }
 
@@ -98,7 +109,7 @@ func TestTwoControllers(t *testing.T) {
 	cluster := l.untilAtRest("demo")
 	l.oneAtATime(from)
 	l.allNew(before)
-	if diff := cmp.Diff(l.chosen("demo", cluster.Generation), l.stops(from)); diff != "" || len(l.stops(from)) != 3 {
+	if diff := cmp.Diff(l.chosen(cluster.Generation), l.stops(from)); diff != "" || len(l.stops(from)) != 3 {
 		t.Errorf("the journal and the servers differ:\n%s", diff)
 	}
 	for _, version := range l.versions.of("demo") {

@@ -31,7 +31,42 @@ func TestRandomSpecs(t *testing.T) {
 	l.startController(controllerOptions{})
 	secret, _ := selfSigned(t, "there", "f.svc")
 	l.create(secret)
-	dice := dice{rand.New(rand.NewPCG(seed, seed))}
+	accepted := l.createRandom(dice{rand.New(rand.NewPCG(seed, seed))})
+	l.create(plain("good", 1))
+	l.Eventually(func() error {
+		return l.client.Get(t.Context(), client.ObjectKey{Namespace: l.namespace, Name: "good-0"}, &appsv1.StatefulSet{})
+	}).Should(gomega.Succeed(), "another's spec is in the way")
+	count := map[string]int{}
+	for name, sent := range accepted {
+		cluster := l.until(name, "looked at", func(*v1beta1.NatsCluster) bool { return true })
+		c := condition(cluster, v1beta1.ConditionProgressing)
+		count[c.Reason]++
+		if c.Reason == v1beta1.ReasonCreating {
+			for _, server := range servers(cluster) {
+				get(l, server, &appsv1.StatefulSet{})
+			}
+			continue
+		}
+		// Of a refusal by the API server, and of a hold, the field; of a wait the Secret.
+		word, known := map[string]string{
+			v1beta1.ReasonReconcileFailed: "spec.", v1beta1.ReasonUnsupportedSpec: "spec.",
+			v1beta1.ReasonClientCertificateNotReady: "Secret ", v1beta1.ReasonRouteCertificateNotReady: "Secret ",
+		}[c.Reason]
+		if !known || !strings.Contains(c.Message, word) {
+			t.Errorf("%s without %q: %s\n%s", c.Reason, word, c.Message, text(sent))
+		}
+	}
+	held, refused := count[v1beta1.ReasonUnsupportedSpec], count[v1beta1.ReasonReconcileFailed]
+	good := len(accepted) - held - refused
+	t.Logf("%d specs: %d refused at apply, %d held, of %d the API server refused an object, %d carried out", specs, specs-len(accepted), held, refused, good)
+	if specs-len(accepted) < 20 || held < 20 || refused < 5 || good < 20 {
+		t.Error("the dice are loaded")
+	}
+}
+
+// createRandom creates NatsClusters of random specs and returns those that the API server accepted, as they were sent.
+func (l *lab) createRandom(dice dice) map[string]*unstructured.Unstructured {
+	l.Helper()
 	accepted := map[string]*unstructured.Unstructured{}
 	for i := range specs {
 		name := fmt.Sprintf("f%03d", i)
@@ -40,50 +75,15 @@ func TestRandomSpecs(t *testing.T) {
 			"metadata": map[string]any{"name": name, "namespace": l.namespace}, "spec": dice.spec(),
 		}}
 		sent := object.DeepCopy()
-		err := l.client.Create(t.Context(), object)
+		err := l.client.Create(l.Context(), object)
 		switch {
 		case err == nil:
 			accepted[name] = sent
 		case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err), !strings.Contains(err.Error(), "spec"):
-			t.Errorf("refused without a field: %v\n%s", err, text(sent))
+			l.Errorf("refused without a field: %v\n%s", err, text(sent))
 		}
 	}
-	l.create(plain("good", 1))
-	l.Eventually(func() error {
-		return l.client.Get(t.Context(), client.ObjectKey{Namespace: l.namespace, Name: "good-0"}, &appsv1.StatefulSet{})
-	}).Should(gomega.Succeed(), "another's spec is in the way")
-	held, refused := 0, 0
-	for name, sent := range accepted {
-		cluster := l.until(name, "looked at", func(c *v1beta1.NatsCluster) bool { return true })
-		c := condition(cluster, v1beta1.ConditionProgressing)
-		switch c.Reason {
-		case v1beta1.ReasonReconcileFailed: // the API server took the NatsCluster, and not an object of it
-			refused++
-			if !strings.Contains(c.Message, "spec.") {
-				t.Errorf("refused without a field: %s\n%s", c.Message, text(sent))
-			}
-		case v1beta1.ReasonUnsupportedSpec:
-			held++
-			if !strings.Contains(c.Message, "spec.") {
-				t.Errorf("held without a field: %s\n%s", c.Message, text(sent))
-			}
-		case v1beta1.ReasonCreating:
-			for _, server := range servers(cluster) {
-				get(l, server, &appsv1.StatefulSet{})
-			}
-		case v1beta1.ReasonClientCertificateNotReady, v1beta1.ReasonRouteCertificateNotReady:
-			if !strings.Contains(c.Message, "Secret ") {
-				t.Errorf("%s\n%s", c.Message, text(sent))
-			}
-		default:
-			t.Errorf("%s: %s\n%s", c.Reason, c.Message, text(sent))
-		}
-	}
-	good := len(accepted) - held - refused
-	t.Logf("%d specs: %d refused at apply, %d held, of %d the API server refused an object, %d carried out", specs, specs-len(accepted), held, refused, good)
-	if specs-len(accepted) < 20 || held < 20 || refused < 5 || good < 20 {
-		t.Error("the dice are loaded")
-	}
+	return accepted
 }
 
 // TestUnreadableQuantity keeps out what the controller's client could not read: it would see no NatsCluster at all.

@@ -27,7 +27,7 @@ func TestMemoryChange(t *testing.T) {
 
 	l.oneAtATime(from)
 	l.allNew(before)
-	order := l.chosen("demo", cluster.Generation)
+	order := l.chosen(cluster.Generation)
 	if diff := cmp.Diff(order, l.stops(from)); diff != "" || len(order) != 3 {
 		t.Errorf("the journal and the servers differ:\n%s", diff)
 	}

@@ -32,7 +32,7 @@ func TestScaleUp(t *testing.T) {
 	cluster := l.untilAtRest("demo")
 	l.oneAtATime(from)
 	l.newOnesFirst(from)
-	if order := l.chosen("demo", cluster.Generation); len(order) != 3 {
+	if order := l.chosen(cluster.Generation); len(order) != 3 {
 		t.Errorf("restarted: %v", order)
 	} else {
 		if diff := cmp.Diff(order, l.stops(from)); diff != "" {

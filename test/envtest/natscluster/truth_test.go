@@ -35,6 +35,9 @@ func (l *lab) oneAtATime(m mark) {
 	l.oneAtATimeOf(m)
 }
 
+// endings are what takes a server that was up down.
+var endings = []kubelet.EventKind{kubelet.NotReady, kubelet.Stopping, kubelet.Exited}
+
 // oneAtATimeOf is oneAtATime for some servers; for all, if none is named.
 func (l *lab) oneAtATimeOf(m mark, servers ...string) {
 	l.Helper()
@@ -43,13 +46,11 @@ func (l *lab) oneAtATimeOf(m mark, servers ...string) {
 		if len(servers) > 0 && !slices.Contains(servers, event.Server) {
 			continue
 		}
-		switch event.Kind {
-		case kubelet.Ready:
+		if event.Kind == kubelet.Ready {
 			up[event.Server] = true
-		case kubelet.NotReady, kubelet.Stopping, kubelet.Exited:
-			if _, known := up[event.Server]; known {
-				up[event.Server] = false
-			}
+		}
+		if _, known := up[event.Server]; known && slices.Contains(endings, event.Kind) {
+			up[event.Server] = false
 		}
 		var down []string
 		for server, isUp := range up {
@@ -68,10 +69,10 @@ func (l *lab) oneAtATimeOf(m mark, servers ...string) {
 func (l *lab) processes() map[string]int {
 	running := map[string]int{}
 	for _, event := range l.kubelet.History() {
-		switch event.Kind {
-		case kubelet.Started:
+		if event.Kind == kubelet.Started {
 			running[event.Server] = event.PID
-		case kubelet.Exited:
+		}
+		if event.Kind == kubelet.Exited {
 			delete(running, event.Server)
 		}
 	}
@@ -92,13 +93,13 @@ func (l *lab) allNew(before map[string]int) {
 	}
 }
 
-// chosen are the servers in the order in which the journal has named them, from the generation on. Each choice is
+// chosen are the servers of demo in the order in which the journal has named them, from the generation on. Each choice is
 // checked: the highest ordinal among those that do not lead the meta group, the leader when nobody else is left.
 // What is chosen from is what the same status lists.
-func (l *lab) chosen(name string, generation int64) []string {
+func (l *lab) chosen(generation int64) []string {
 	l.Helper()
 	var order []string
-	for _, version := range l.versions.of(name) {
+	for _, version := range l.versions.of("demo") {
 		rollout := version.Status.Rollout
 		if rollout == nil || rollout.Current == "" || version.Status.ObservedGeneration < generation ||
 			slices.Contains(order, rollout.Current) {
