@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -262,6 +263,28 @@ func TestDecide(t *testing.T) {
 				TargetRevision: revisionNew, Current: "demo-0", Pending: []string{"demo-2", "demo-1"},
 			}},
 		},
+		"the journalled server goes before one that never started": {
+			world: world(with(server(0, revisionOld, neverStarted), server(1, revisionOld), server(2, revisionOld)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-2"}), unsettled("m", []string{"demo-0"})),
+			want: want{
+				next:  restart("demo-2"),
+				gates: []gates.Gate{{Name: "Settled", Why: "m"}, {Name: "Ready", Why: "Pod demo-0-0 is not Ready: container nats, ImagePullBackOff"}},
+				journal: &v1beta1.RolloutStatus{
+					TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
+					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+				},
+			},
+		},
+		"a server outside the meta group": {
+			world: world(func(w *World) { w.Settled.OutsideMeta = []string{"demo-0"} }),
+			want: want{
+				next: restart("demo-2"), gates: []gates.Gate{{Name: "Settled", Why: "demo-0: not in the meta leader's list of members"}},
+				journal: &v1beta1.RolloutStatus{
+					TargetRevision: revisionNew, Pending: []string{"demo-2", "demo-0", "demo-1"},
+					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+				},
+			},
+		},
 		"an edited template is put right": {
 			world: world(with(server(0, revisionNew), server(1, revisionNew), server(2, revisionNew)), func(w *World) { w.Differs = map[string]bool{"demo-0": true} }),
 			want: want{step: restart("demo-0"), next: restart("demo-0"), journal: &v1beta1.RolloutStatus{
@@ -317,11 +340,15 @@ func TestDecide(t *testing.T) {
 }
 
 func TestManyReasonsAreCounted(t *testing.T) {
-	w := world()
-	w.Planned = []string{"a", "b", "c", "d", "e"}
-	plan := Decide(w, now)
-	want := "a does not exist yet; b does not exist yet; c does not exist yet; and 2 more"
-	if len(plan.Gates) != 1 || plan.Gates[0].Why != want {
-		t.Errorf("gates %v, want one that says %q", plan.Gates, want)
+	for planned, want := range map[string]string{
+		"abc":   "a does not exist yet; b does not exist yet; c does not exist yet",
+		"abcde": "a does not exist yet; b does not exist yet; c does not exist yet; and 2 more",
+	} {
+		w := world()
+		w.Planned = strings.Split(planned, "")
+		plan := Decide(w, now)
+		if len(plan.Gates) != 1 || plan.Gates[0].Why != want {
+			t.Errorf("gates %v, want one that says %q", plan.Gates, want)
+		}
 	}
 }

@@ -107,6 +107,8 @@ func TestDecide(t *testing.T) {
 
 		"another claim template": {world(2, true, server(0), server(1, func(s *facts.Server) { s.StatefulSet = set("d2") })), hold(v1beta1.ReasonReplacementBlocked,
 			"spec.jetstream.volumeClaimTemplate differs from what demo-1 was made with: other disks need their copies of streams moved off first, which needs system credentials; set the template back")},
+		"five servers are all named": {world(2, true, server(0), server(1), server(2), server(3), server(4), server(5), server(6)), hold(v1beta1.ReasonScaleDownBlocked,
+			"demo-2, demo-3, demo-4, demo-5, demo-6 cannot be removed: with JetStream its copies of streams have to be moved to other servers first, which needs system credentials; set spec.replicas to 7")},
 		"many servers are counted": {world(2, true, server(0), server(1), server(2), server(3), server(4), server(5), server(6), server(7)), hold(v1beta1.ReasonScaleDownBlocked,
 			"demo-2, demo-3, demo-4, demo-5, demo-6 and 1 more cannot be removed: with JetStream its copies of streams have to be moved to other servers first, which needs system credentials; set spec.replicas to 8")},
 	}
