@@ -108,7 +108,7 @@ func TestLeaderThatStalls(t *testing.T) {
 	held.arm(t, rereads)
 	l.change("demo", moreMemory)
 	held.await(t)
-	chosen := l.cluster("demo").Status.Rollout.Current
+	chosen := l.journalled("demo")
 	failed := slices.DeleteFunc([]string{"demo-0", "demo-1", "demo-2"}, func(server string) bool { return server == chosen })[0]
 	thaw := l.kubelet.Freeze(failed + "-0")
 	l.Eventually(func() []corev1.PodCondition { return get(l, failed+"-0", &corev1.Pod{}).Status.Conditions }).Should(gomega.ContainElement(
@@ -124,7 +124,7 @@ func TestLeaderThatStalls(t *testing.T) {
 	held.arm(t, restarts)
 	thaw()
 	request := held.await(t)
-	if current := l.cluster("demo").Status.Rollout.Current; current != path.Base(request.URL.Path) {
+	if current := l.journalled("demo"); current != path.Base(request.URL.Path) {
 		t.Errorf("%s is about to be written, and the journal says %q", path.Base(request.URL.Path), current)
 	}
 	l.startController(controllerOptions{})
@@ -139,4 +139,13 @@ func TestLeaderThatStalls(t *testing.T) {
 	if diff := cmp.Diff(l.chosen(cluster.Generation), l.stops(from)); diff != "" || len(l.stops(from)) != 3 {
 		t.Errorf("%v were stopped: %s", l.stops(from), diff)
 	}
+}
+
+// journalled is the server whose step is under way.
+func (l *lab) journalled(name string) string {
+	l.Helper()
+	if rollout := l.cluster(name).Status.Rollout; rollout != nil {
+		return rollout.Current
+	}
+	return ""
 }

@@ -81,7 +81,7 @@ var statuses = map[string]map[string]metav1.ConditionStatus{
 		v1beta1.ReasonUpToDate: metav1.ConditionFalse, v1beta1.ReasonCreating: metav1.ConditionTrue,
 		v1beta1.ReasonClaimTerminating: metav1.ConditionTrue, v1beta1.ReasonRollingRestart: metav1.ConditionTrue,
 		v1beta1.ReasonScalingDown: metav1.ConditionTrue, v1beta1.ReasonClientCertificateNotReady: metav1.ConditionTrue,
-		v1beta1.ReasonRouteCertificateNotReady: metav1.ConditionTrue,
+		v1beta1.ReasonRouteCertificateNotReady: metav1.ConditionTrue, v1beta1.ReasonObservationFailed: metav1.ConditionUnknown,
 	},
 }
 
