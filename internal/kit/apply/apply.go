@@ -169,8 +169,8 @@ func (a *Applier) create(ctx context.Context, want *rendered) error {
 }
 
 func (a *Applier) update(ctx context.Context, owner client.Object, want *rendered, live client.Object) (bool, error) {
-	if !metav1.IsControlledBy(live, owner) {
-		return false, &ForeignError{Kind: want.kind, Namespace: live.GetNamespace(), Name: live.GetName()}
+	if err := refuseForeign(owner, want, live); err != nil {
+		return false, err
 	}
 	same, err := a.same(want, live)
 	if same || err != nil {

@@ -18,8 +18,16 @@ func (a *Applier) Check(ctx context.Context, owner, desired client.Object) error
 		return err
 	}
 	live, err := a.read(ctx, want)
-	if err != nil || live == nil || metav1.IsControlledBy(live, owner) {
+	if err != nil || live == nil {
 		return err
+	}
+	return refuseForeign(owner, want, live)
+}
+
+// refuseForeign is the ForeignError of a live object that owner does not control.
+func refuseForeign(owner client.Object, want *rendered, live client.Object) error {
+	if metav1.IsControlledBy(live, owner) {
+		return nil
 	}
 	return &ForeignError{Kind: want.kind, Namespace: live.GetNamespace(), Name: live.GetName()}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/kit/words"
 )
 
 // Verdict is the judgement of one observation.
@@ -125,14 +126,14 @@ func (v *Verdict) worst(order roster) (reason, message string) {
 		return v1beta1.ReasonServersSilent, v.Silent[0] + " does not answer"
 	}
 	if len(v.Silent) > 0 {
-		return v1beta1.ReasonServersSilent, listed(v.Silent) + " do not answer"
+		return v1beta1.ReasonServersSilent, words.Names(v.Silent) + " do not answer"
 	}
 	if len(v.Groups) > 0 && v.Groups[0].Reason == v1beta1.ReasonGroupsLeaderless {
 		return v1beta1.ReasonGroupsLeaderless, v.sentence(order)
 	}
 	if len(v.Down) > 0 {
 		// To its groups, a server without JetStream is offline.
-		return v1beta1.ReasonMembersOffline, "JetStream is not up on " + listed(v.Down)
+		return v1beta1.ReasonMembersOffline, "JetStream is not up on " + words.Names(v.Down)
 	}
 	if len(v.Groups) > 0 {
 		return v.Groups[0].Reason, v.sentence(order)
@@ -157,7 +158,7 @@ func (v *Verdict) sentence(order roster) string {
 	if count == 1 {
 		groups = "1 Raft group has"
 	}
-	on := listed(order.sorted(slices.Collect(maps.Keys(servers))))
+	on := words.Names(order.sorted(slices.Collect(maps.Keys(servers))))
 	switch reason {
 	case v1beta1.ReasonGroupsLeaderless:
 		return groups + " no leader"
@@ -166,17 +167,6 @@ func (v *Verdict) sentence(order roster) string {
 	default:
 		return groups + " a member on " + on + " that is not current"
 	}
-}
-
-// maxListed bounds how many names a message holds.
-const maxListed = 5
-
-// listed joins names for a message.
-func listed(names []string) string {
-	if more := len(names) - maxListed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxListed], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }
 
 // roster maps the name of each target to its place among them.

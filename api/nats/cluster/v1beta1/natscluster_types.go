@@ -267,8 +267,8 @@ type Monitor struct {
 // ListenerTLS names the certificate of a listener.
 type ListenerTLS struct {
 	// secretRef is the Secret with the certificate, of type kubernetes.io/tls (tls.crt and tls.key, and ca.crt
-	// where clients need it), in the NatsCluster's namespace. While it is missing, nothing is created and
-	// nothing restarts.
+	// where clients need it), in the NatsCluster's namespace. While it is missing, no server is
+	// created and none restarts.
 	// +required
 	SecretRef SecretReference `json:"secretRef,omitzero"`
 }

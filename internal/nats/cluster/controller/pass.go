@@ -212,12 +212,8 @@ func (p *pass) restartReason(step rollout.Step) string {
 		return ""
 	}
 	servers, _ := p.report.Servers.Get()
-	for _, wanted := range p.report.Rendered.Servers {
-		if wanted.Name == step.Server {
-			return rollout.Reason(servers.Get(step.Server), wanted)
-		}
-	}
-	return ""
+	wanted, _ := p.report.Rendered.Server(step.Server) // a restart is of a planned server
+	return rollout.Reason(servers.Get(step.Server), wanted)
 }
 
 func (p *pass) hold(hold workload.Hold) outcome.Outcome {

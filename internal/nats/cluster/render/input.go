@@ -53,6 +53,16 @@ type Output struct {
 	Endpoints v1beta1.Endpoints
 }
 
+// Server is the planned server of that name; false when none is planned.
+func (o Output) Server(name string) (Server, bool) {
+	for _, server := range o.Servers {
+		if server.Name == name {
+			return server, true
+		}
+	}
+	return Server{}, false
+}
+
 // Server is what one server runs from.
 type Server struct {
 	// Name is the server's name, which is also its StatefulSet's.

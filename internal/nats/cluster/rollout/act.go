@@ -3,7 +3,6 @@ package rollout
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -56,22 +55,22 @@ func (a *Actor) Act(ctx context.Context, cluster *v1beta1.NatsCluster, out rende
 // restart writes the configuration, then the template: the StatefulSet restarts the Pod when the template
 // changes, and the new Pod must find the new configuration.
 func (a *Actor) restart(ctx context.Context, cluster *v1beta1.NatsCluster, out render.Output, server facts.Server) error {
-	i := slices.IndexFunc(out.Servers, func(s render.Server) bool { return s.Name == server.Name })
-	if i < 0 {
+	wanted, planned := out.Server(server.Name)
+	if !planned {
 		return fmt.Errorf("%s is not rendered", server.Name)
 	}
 	// A template that is refused must leave the configuration alone: a server that ends by itself comes back with it.
-	if err := a.Applier.Try(ctx, cluster, out.Servers[i].StatefulSet); err != nil {
+	if err := a.Applier.Try(ctx, cluster, wanted.StatefulSet); err != nil {
 		return err
 	}
 	if server.ConfigMap == nil {
-		if _, err := a.Applier.Apply(ctx, cluster, out.Servers[i].ConfigMap); err != nil {
+		if _, err := a.Applier.Apply(ctx, cluster, wanted.ConfigMap); err != nil {
 			return err
 		}
-	} else if err := a.Applier.ApplyAt(ctx, cluster, out.Servers[i].ConfigMap, at(server.ConfigMap)); err != nil {
+	} else if err := a.Applier.ApplyAt(ctx, cluster, wanted.ConfigMap, at(server.ConfigMap)); err != nil {
 		return err
 	}
-	return a.Applier.ApplyAt(ctx, cluster, out.Servers[i].StatefulSet, at(server.StatefulSet))
+	return a.Applier.ApplyAt(ctx, cluster, wanted.StatefulSet, at(server.StatefulSet))
 }
 
 // remove deletes the StatefulSet, and with it the Pod, and then the configuration.

@@ -3,12 +3,12 @@ package rollout
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/gates"
+	"github.com/holdfast-dev/holdfast/internal/kit/words"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
 )
 
@@ -161,7 +161,7 @@ func notSettled(v view) (string, bool) {
 	}
 	outside := slices.DeleteFunc(slices.Clone(verdict.OutsideMeta), func(name string) bool { return name == v.apart })
 	if len(outside) > 0 {
-		return bounded(outside) + ": not in the meta leader's list of members", true
+		return words.Reasons(outside) + ": not in the meta leader's list of members", true
 	}
 	return "", false
 }
@@ -174,7 +174,7 @@ func notReady(v view) (string, bool) {
 			why = append(why, reason)
 		}
 	}
-	return bounded(why), len(why) > 0
+	return words.Reasons(why), len(why) > 0
 }
 
 // notReported blocks until every server that was written for the target says itself that it runs it: only the
@@ -189,13 +189,5 @@ func notReported(v view) (string, bool) {
 			why = append(why, fmt.Sprintf("%s does not report revision %s", name, v.Target))
 		}
 	}
-	return bounded(why), len(why) > 0
-}
-
-// bounded keeps three reasons and counts the rest.
-func bounded(why []string) string {
-	if len(why) > 3 {
-		return fmt.Sprintf("%s; and %d more", strings.Join(why[:3], "; "), len(why)-3)
-	}
-	return strings.Join(why, "; ")
+	return words.Reasons(why), len(why) > 0
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/kit/words"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/rollout"
 )
 
@@ -86,7 +87,7 @@ func creating(r Report, next v1beta1.NatsClusterStatus) string {
 		return ""
 	}
 	total := int(r.Cluster.Spec.Replicas)
-	return fmt.Sprintf("creating servers (%d of %d are up); %s", total-len(missing), total, few(why))
+	return fmt.Sprintf("creating servers (%d of %d are up); %s", total-len(missing), total, words.Reasons(why))
 }
 
 // rolling says which server, what is waited for, and what to do.
@@ -146,12 +147,4 @@ func advice(r Report) string {
 		server = r.Rollout.Next.Server
 	}
 	return fmt.Sprintf("nothing to do: the rollout goes on by itself; a server may take two minutes to let go of its clients, and if this stays for ten see kubectl describe pod %s-0", server)
-}
-
-// few keeps three and counts the rest: a message has a bound.
-func few(why []string) string {
-	if len(why) > 3 {
-		return fmt.Sprintf("%s; and %d more", strings.Join(why[:3], "; "), len(why)-3)
-	}
-	return strings.Join(why, "; ")
 }

@@ -2,10 +2,9 @@ package workload
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/kit/words"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 )
@@ -100,10 +99,10 @@ func crossing(w World, servers facts.Servers) *Hold {
 	switch {
 	case !alone && len(standalone) > 0:
 		return &Hold{v1beta1.ReasonUnsupportedSpec, fmt.Sprintf("spec.replicas is %d, and the store of %s was written by a server that ran alone: "+
-			"as one of several it would delete its streams; set spec.replicas to 1, and %s", len(w.Rendered.Servers), list(standalone), wayOut)}
+			"as one of several it would delete its streams; set spec.replicas to 1, and %s", len(w.Rendered.Servers), words.Names(standalone), wayOut)}
 	case alone && len(clustered) > 0:
 		return &Hold{v1beta1.ReasonUnsupportedSpec, fmt.Sprintf("spec.replicas is 1, and the store of %s was written by one of several servers: "+
-			"alone it cannot serve its streams; set spec.replicas back, and %s", list(clustered), wayOut)}
+			"alone it cannot serve its streams; set spec.replicas back, and %s", words.Names(clustered), wayOut)}
 	}
 	return nil
 }
@@ -120,7 +119,7 @@ func shrinking(w World, servers facts.Servers) *Hold {
 		return nil
 	}
 	return &Hold{v1beta1.ReasonScaleDownBlocked, fmt.Sprintf("%s cannot be removed: with JetStream its copies of streams have to be moved to other servers first, "+
-		"which needs system credentials; set spec.replicas to %d", list(surplus), len(servers.Existing()))}
+		"which needs system credentials; set spec.replicas to %d", words.Names(surplus), len(servers.Existing()))}
 }
 
 // otherDisks refuses a changed claim template: a StatefulSet keeps the one it was made with, and other disks
@@ -137,17 +136,10 @@ func otherDisks(w World, servers facts.Servers) *Hold {
 		return nil
 	}
 	return &Hold{v1beta1.ReasonReplacementBlocked, fmt.Sprintf("spec.jetstream.volumeClaimTemplate differs from what %s was made with: other disks need their copies of streams "+
-		"moved off first, which needs system credentials; set the template back", list(differ))}
+		"moved off first, which needs system credentials; set the template back", words.Names(differ))}
 }
 
 func planned(out render.Output, name string) bool {
-	return slices.ContainsFunc(out.Servers, func(s render.Server) bool { return s.Name == name })
-}
-
-// list names at most five: a message has a bound.
-func list(names []string) string {
-	if len(names) > 5 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), len(names)-5)
-	}
-	return strings.Join(names, ", ")
+	_, is := out.Server(name)
+	return is
 }

@@ -1,0 +1,25 @@
+// Package words puts lists into messages, which have a bound.
+package words
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	mostNames   = 5
+	mostReasons = 3
+)
+
+// Names joins at most five names, and counts the rest: "a, b and 2 more".
+func Names(names []string) string { return some(names, mostNames, ", ", " ") }
+
+// Reasons joins at most three reasons, each a sentence without a full stop, and counts the rest: "a; b; and 2 more".
+func Reasons(reasons []string) string { return some(reasons, mostReasons, "; ", "; ") }
+
+func some(list []string, most int, separator, last string) string {
+	if more := len(list) - most; more > 0 {
+		return fmt.Sprintf("%s%sand %d more", strings.Join(list[:most], separator), last, more)
+	}
+	return strings.Join(list, separator)
+}
