@@ -30,6 +30,7 @@ import (
 	clustercontroller "github.com/holdfast-dev/holdfast/internal/nats/cluster/controller"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
+	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi/realnats"
 	"github.com/holdfast-dev/holdfast/internal/nats/settled"
 	"github.com/holdfast-dev/holdfast/test/envtest/env"
 	"github.com/holdfast-dev/holdfast/test/sim/kubelet"
@@ -294,7 +295,19 @@ func servers(cluster *v1beta1.NatsCluster) []string {
 	return names
 }
 
-// podAddresses are the URLs of the clients' ports of Pods that run.
+// untilMeshed waits for every route between these servers, all of a NATS cluster.
+func (l *lab) untilMeshed(servers ...string) {
+	l.Helper()
+	l.Eventually(func() bool {
+		var monitors []string
+		for _, server := range servers {
+			monitors = append(monitors, "http://"+l.kubelet.Addr(server+"-0")+":8222")
+		}
+		return realnats.Meshed(l.Context(), monitors...)
+	}).Should(gomega.BeTrue(), "every route is there")
+}
+
+// clientURL are the URLs of the clients' ports of Pods that run.
 func (l *lab) clientURL(servers ...string) string {
 	var urls []string
 	for _, server := range servers {

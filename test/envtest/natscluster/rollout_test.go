@@ -18,6 +18,7 @@ func TestMemoryChange(t *testing.T) {
 	l := start(t)
 	l.create(withJetStream("demo", 3))
 	l.untilAtRest("demo")
+	l.untilMeshed("demo-0", "demo-1", "demo-2")
 	fill(t, l.clientURL("demo-0", "demo-1", "demo-2"), 3)
 	l.untilAtRest("demo")
 	before, from := l.processes(), l.mark()

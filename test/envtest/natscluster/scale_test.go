@@ -24,6 +24,7 @@ func TestScaleUp(t *testing.T) {
 	l := start(t)
 	l.create(withJetStream("demo", 3))
 	l.untilAtRest("demo")
+	l.untilMeshed("demo-0", "demo-1", "demo-2")
 	fill(t, l.clientURL("demo-0"), 3)
 	l.untilAtRest("demo")
 	from, before := l.mark(), l.processes()

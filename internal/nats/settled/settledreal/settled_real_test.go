@@ -3,9 +3,7 @@
 package settledreal
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"slices"
 	"testing"
@@ -82,46 +80,15 @@ func whole(_ settled.Observation, v settled.Verdict) bool {
 	return v.Settled && len(v.OutsideMeta) == 0
 }
 
-// routesToEach is how many routes two servers keep: a pool of three, and one for the system account alone.
-const routesToEach = 4
-
-// untilMeshed waits for every route between any two servers. Raft settles as soon as its own account's are there; an
-// account whose route comes later loses the replies that should have gone over it, and its client waits in vain.
-func (r peers) untilMeshed() {
-	r.Helper()
-	gomega.NewWithT(r.T).Eventually(func() []int {
-		counts := make([]int, len(r.servers))
-		for i, server := range r.servers {
-			counts[i] = r.routes(server.URL)
-		}
-		return counts
-	}).WithTimeout(patience).WithPolling(glance).Should(gomega.HaveEach(routesToEach*(len(r.servers)-1)), "routes of each server")
-}
-
-// routes is how many routes a server has, -1 while it does not say.
-func (r peers) routes(url string) int {
-	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, url+"/varz", nil)
-	if err != nil {
-		r.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return -1
-	}
-	defer response.Body.Close()
-	var varz struct {
-		Routes int `json:"routes"`
-	}
-	if err := json.NewDecoder(response.Body).Decode(&varz); err != nil {
-		return -1
-	}
-	return varz.Routes
-}
-
 // fill makes a stream of that many copies and one of a single copy in every account, each with consumers.
 func (r peers) fill(copies int) {
 	r.Helper()
-	r.untilMeshed()
+	var monitors []string
+	for _, server := range r.servers {
+		monitors = append(monitors, server.URL)
+	}
+	gomega.NewWithT(r.T).Eventually(func() bool { return realnats.Meshed(r.Context(), monitors...) }).
+		WithTimeout(patience).WithPolling(glance).Should(gomega.BeTrue(), "every route is there")
 	for _, account := range realnats.Accounts {
 		conn, err := nats.Connect(r.servers[0].Client, nats.UserInfo(account, account))
 		if err != nil {
