@@ -23,12 +23,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/events"
 	"github.com/holdfast-dev/holdfast/internal/kit/manager"
 	kitmetrics "github.com/holdfast-dev/holdfast/internal/kit/metrics"
 	clustercontroller "github.com/holdfast-dev/holdfast/internal/nats/cluster/controller"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
+	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
 )
 
 // The exporter's image where neither the NatsCluster nor the installation names one. Its digest is the
@@ -65,11 +67,14 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	pool := &sysapi.Pool{Clock: clock.RealClock{}, Dial: sysapi.Dial}
+	defer pool.Close()
 	reconciler := &clustercontroller.Reconciler{
 		Client: mgr.GetClient(),
 		Live:   mgr.GetAPIReader(),
 		// Pods are asked at their own addresses, never through a proxy that the environment names.
 		Monitor:   &monitorapi.Client{HTTP: &http.Client{Transport: &http.Transport{IdleConnTimeout: time.Minute}}},
+		System:    pool,
 		Events:    events.Recorder{Events: mgr.GetEventRecorder(clustercontroller.Owner)},
 		Metrics:   kitmetrics.New(metrics.Registry),
 		Clock:     clock.RealClock{},
@@ -96,7 +101,7 @@ func parse(args []string) (manager.Options, render.ExporterDefaults, error) {
 	if flags.NArg() > 0 {
 		return options, exporter, fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}
-	return options, exporter, errors.Join(clientgoscheme.AddToScheme(options.Scheme), v1beta1.AddToScheme(options.Scheme))
+	return options, exporter, errors.Join(clientgoscheme.AddToScheme(options.Scheme), v1beta1.AddToScheme(options.Scheme), natsv1beta1.AddToScheme(options.Scheme))
 }
 
 // check is what the chart's test runs: the image has no other program that could ask.

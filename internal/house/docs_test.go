@@ -11,6 +11,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/jwt/v2"
+
+	"github.com/holdfast-dev/holdfast/internal/nats/sysapi/minted"
 )
 
 var (
@@ -61,6 +66,22 @@ func TestLinks(t *testing.T) {
 				t.Errorf("%s links to %s, which is not there", name, found[1])
 			}
 		}
+	}
+}
+
+// TestPermissions wants the guide to give the system user what the tests give it, no more and no less.
+func TestPermissions(t *testing.T) {
+	var shown jwt.Permissions
+	flag := regexp.MustCompile(`--allow-(pub|sub) '([^']*)'`)
+	for _, found := range flag.FindAllStringSubmatch(read(t, "docs/natscluster.md"), -1) {
+		allow := &shown.Pub.Allow
+		if found[1] == "sub" {
+			allow = &shown.Sub.Allow
+		}
+		allow.Add(strings.Split(found[2], ",")...)
+	}
+	if diff := cmp.Diff(minted.ClusterController(), shown); diff != "" {
+		t.Errorf("permissions (-given in tests +shown):\n%s", diff)
 	}
 }
 

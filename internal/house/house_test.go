@@ -24,6 +24,7 @@ func files(t *testing.T) []string {
 			return err
 		case e.IsDir() && slices.Contains([]string{".git", "out"}, name):
 			return fs.SkipDir
+		case name == ".git": // a file, in a worktree
 		case !e.IsDir():
 			found = append(found, name)
 		}

@@ -15,7 +15,7 @@ const crdFolder = "config/crd"
 
 // crdsOfCharts says which API groups' CRDs a chart brings, by the folder that it has them in.
 var crdsOfCharts = map[string][]string{
-	"charts/holdfast-nats/files/crds": {"cluster.nats.mikluko.io"},
+	"charts/holdfast-nats/files/crds": {"cluster.nats.mikluko.io", "nats.mikluko.io"},
 }
 
 // generateVerb writes what is made from the types: deep copies, CRDs, and the charts' copies of those.

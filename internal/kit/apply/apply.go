@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,7 +55,8 @@ func (a *Applier) Apply(ctx context.Context, owner, desired client.Object) (chan
 
 // ApplyAt is Apply for a write that makes something restart or go away. It asks the API server, not the cache,
 // and fails with a conflict unless the object is in the very state that was decided on. The zero state is that of
-// an object that does not exist.
+// an object that does not exist. An object that was not seen because it has lost its labels gets them back, and nothing
+// else.
 func (a *Applier) ApplyAt(ctx context.Context, owner, desired client.Object, at Precondition) error {
 	want, err := a.render(owner, desired)
 	if err != nil {
@@ -70,11 +72,40 @@ func (a *Applier) ApplyAt(ctx context.Context, owner, desired client.Object, at 
 	if live == nil {
 		return a.conflict(want, "it is gone")
 	}
+	if at == (Precondition{}) {
+		return errors.Join(a.conflict(want, "it is there already"), a.relabel(ctx, owner, want, live))
+	}
 	if live.GetUID() != at.UID || live.GetResourceVersion() != at.ResourceVersion {
 		return a.conflict(want, "it has changed since it was judged")
 	}
 	_, err = a.update(ctx, owner, want, live)
 	return err
+}
+
+// relabel puts the rendered labels back on an object that owner controls. It is no apply: nothing else of the object is
+// judged here.
+func (a *Applier) relabel(ctx context.Context, owner client.Object, want *rendered, live client.Object) error {
+	if err := refuseForeign(owner, want, live); err != nil {
+		return err
+	}
+	labels := maps.Clone(live.GetLabels())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, want.object.GetLabels())
+	if maps.Equal(labels, live.GetLabels()) {
+		return nil
+	}
+	before, ok := live.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%s %s: its copy is no object", want.kind, live.GetName())
+	}
+	live.SetLabels(labels)
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := a.Client.Patch(ctx, live, patch, client.FieldOwner(a.Owner+"-labels"), client.DisableReadYourWritesConsistency); err != nil {
+		return fmt.Errorf("putting the labels of %s %s back: %w", want.kind, live.GetName(), err)
+	}
+	return nil
 }
 
 // Matches says whether live, an object that was read before, is as desired says: an Apply would write nothing.

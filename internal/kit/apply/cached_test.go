@@ -44,7 +44,7 @@ func (b *bench) throughManager() *atomic.Int64 {
 	b.must(err)
 	narrow := cache.ByObject{Label: labels.NewSelector().Add(*app)}
 	m, err := manager.New(cluster, manager.Options{
-		Scheme: e.Scheme, FieldOwner: fieldOwner, MetricsAddress: "0",
+		Scheme: env.NewScheme(), FieldOwner: fieldOwner, MetricsAddress: "0",
 		Cached: map[client.Object]cache.ByObject{
 			&corev1.ConfigMap{}: narrow, &corev1.Service{}: narrow, &appsv1.StatefulSet{}: narrow,
 			&networkingv1.NetworkPolicy{}: narrow, &policyv1.PodDisruptionBudget{}: narrow,

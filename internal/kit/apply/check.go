@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,22 +12,28 @@ import (
 )
 
 // Check says whether the name of desired is free for owner: a ForeignError when an object has it that owner does not
-// control. It writes nothing, so that several objects can be looked at before the first is written.
+// control. It writes nothing of the object, so that several can be looked at before the first is written; but one of
+// owner's that the cache does not show, since it has lost its labels, gets them back.
 func (a *Applier) Check(ctx context.Context, owner, desired client.Object) error {
 	want, err := a.render(owner, desired)
 	if err != nil {
 		return err
 	}
-	live, err := a.read(ctx, want)
+	if !uncached(want.object) {
+		if live, err := a.get(ctx, a.Client, want.object); live != nil || err != nil {
+			return errors.Join(err, refuseForeign(owner, want, live))
+		}
+	}
+	live, err := a.get(ctx, a.Reader, want.object)
 	if err != nil || live == nil {
 		return err
 	}
-	return refuseForeign(owner, want, live)
+	return a.relabel(ctx, owner, want, live)
 }
 
 // refuseForeign is the ForeignError of a live object that owner does not control.
 func refuseForeign(owner client.Object, want *rendered, live client.Object) error {
-	if metav1.IsControlledBy(live, owner) {
+	if live == nil || metav1.IsControlledBy(live, owner) {
 		return nil
 	}
 	return &ForeignError{Kind: want.kind, Namespace: live.GetNamespace(), Name: live.GetName()}

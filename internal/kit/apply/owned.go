@@ -25,6 +25,28 @@ func owned(live client.Object, owner string) (*fieldpath.Set, error) {
 	return nil, nil
 }
 
+// Owns says whether the field under that path of maps is as the Applier set it last, by creation or by apply: nobody has
+// changed it since.
+func (a *Applier) Owns(live client.Object, path ...string) bool {
+	elements := make([]any, 0, len(path))
+	for _, name := range path {
+		elements = append(elements, name)
+	}
+	at, err := fieldpath.MakePath(elements...)
+	if err != nil {
+		return false
+	}
+	for _, entry := range live.GetManagedFields() {
+		if entry.Manager != a.Owner || entry.Subresource != "" {
+			continue
+		}
+		if set, err := fields(entry); err == nil && set.Has(at) {
+			return true
+		}
+	}
+	return false
+}
+
 func fields(entry metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	set := &fieldpath.Set{}
 	if entry.FieldsV1 == nil {

@@ -41,10 +41,10 @@ var hosts atomic.Int32
 
 // options are those of a replica with an address of its own: every process and replica has one in 127/8, so that
 // no port can be taken.
-func options(e *env.Env, namespace string) manager.Options {
+func options(namespace string) manager.Options {
 	host := fmt.Sprintf("127.%d.%d.%d", 1+hosts.Add(1), os.Getpid()>>8&255, os.Getpid()&255)
 	return manager.Options{
-		Scheme: e.Scheme, FieldOwner: "holdfast/test",
+		Scheme: env.NewScheme(), FieldOwner: "holdfast/test",
 		Cached: map[client.Object]cache.ByObject{
 			&corev1.ConfigMap{}: {Label: labels.SelectorFromSet(labels.Set{"app": "mine"})},
 		},
@@ -101,7 +101,7 @@ func TestReplicas(t *testing.T) {
 	e := env.Start(t)
 	g := gomega.NewWithT(t)
 	namespace := e.Namespace(t)
-	first, second := options(e, namespace), options(e, namespace)
+	first, second := options(namespace), options(namespace)
 
 	leader, stop := start(t, e.Config, first)
 	g.Eventually(leader.Elected()).WithTimeout(patience).Should(gomega.BeClosed())
@@ -139,7 +139,7 @@ func lease(t *testing.T, e *env.Env, namespace string) string {
 func TestNotReadyBeforeCachesAreFilled(t *testing.T) {
 	e := env.Start(t)
 	g := gomega.NewWithT(t)
-	o := options(e, e.Namespace(t))
+	o := options(e.Namespace(t))
 	o.LeaderElection = false
 	start(t, e.UserWithRole(t), o)
 	g.Eventually(probe).WithArguments(o, "/healthz").WithTimeout(patience).Should(gomega.Equal(200))
@@ -149,7 +149,7 @@ func TestNotReadyBeforeCachesAreFilled(t *testing.T) {
 func TestMetricsAskForARight(t *testing.T) {
 	e := env.Start(t)
 	g := gomega.NewWithT(t)
-	o := options(e, e.Namespace(t))
+	o := options(e.Namespace(t))
 	var trust *x509.CertPool
 	o.MetricsCertDir, trust = certificate(t, o.MetricsAddress)
 	start(t, e.Config, o)
@@ -230,7 +230,7 @@ func TestReadsSeeWhatWasWritten(t *testing.T) {
 	for name, narrow := range map[string]bool{"everywhere": false, "one namespace": true} {
 		t.Run(name, func(t *testing.T) {
 			namespace := e.Namespace(t)
-			o := options(e, namespace)
+			o := options(namespace)
 			if narrow {
 				o.WatchNamespaces = []string{namespace}
 			}
@@ -260,7 +260,7 @@ func TestCachesAreNarrow(t *testing.T) {
 	} {
 		g.Expect(e.Client.Create(t.Context(), object)).To(gomega.Succeed())
 	}
-	o := options(e, inside)
+	o := options(inside)
 	o.WatchNamespaces = []string{inside, also}
 	c := run(t, e.Config, o)
 
@@ -290,7 +290,7 @@ func TestOtherKindsAreNeverCached(t *testing.T) {
 			return next.RoundTrip(request)
 		})
 	})
-	c := run(t, cluster, options(e, namespace))
+	c := run(t, cluster, options(namespace))
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "s"}}
 	untyped := &unstructured.Unstructured{}
 	untyped.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))

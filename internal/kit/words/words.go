@@ -17,6 +17,9 @@ func Names(names []string) string { return some(names, mostNames, ", ", " ") }
 // Reasons joins at most three reasons, each a sentence without a full stop, and counts the rest: "a; b; and 2 more".
 func Reasons(reasons []string) string { return some(reasons, mostReasons, "; ", "; ") }
 
+// Clauses joins at most five clauses, which may have commas of their own, and counts the rest: "a; b; and 2 more".
+func Clauses(clauses []string) string { return some(clauses, mostNames, "; ", "; ") }
+
 func some(list []string, most int, separator, last string) string {
 	if more := len(list) - most; more > 0 {
 		return fmt.Sprintf("%s%sand %d more", strings.Join(list[:most], separator), last, more)

@@ -18,6 +18,8 @@ func TestLists(t *testing.T) {
 		"three whys":    {Reasons, "abc", "a; b; c"},
 		"four whys":     {Reasons, "abcd", "a; b; c; and 1 more"},
 		"no why at all": {Reasons, "", ""},
+		"five clauses":  {Clauses, "abcde", "a; b; c; d; e"},
+		"six clauses":   {Clauses, "abcdef", "a; b; c; d; e; and 1 more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.join(strings.Split(tc.list, "")); got != tc.want {

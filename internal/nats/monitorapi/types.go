@@ -12,6 +12,11 @@ type Varz struct {
 	Version string `json:"version"`
 	// Start is when the process started.
 	Start time.Time `json:"start"`
+	// ConfigDigest is the SHA-256 of the loaded configuration as nats-server parsed it, and Loaded when that was.
+	ConfigDigest string    `json:"config_digest,omitempty"`
+	Loaded       time.Time `json:"config_load_time,omitzero"`
+	// Remotes is the number of other servers that this one has routes to.
+	Remotes int `json:"remotes"`
 	// Metadata is server_metadata of the loaded configuration.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }

@@ -32,7 +32,7 @@ func large(b *testing.B) (kept, []Target) {
 		name := fmt.Sprintf("demo-%d", i)
 		url := fmt.Sprintf("http://%s:8222", name)
 		cluster.Servers = append(cluster.Servers, monitorfake.Server{Name: name, URL: url, Version: "2.15.3"})
-		targets = append(targets, Target{Name: name, URL: url})
+		targets = append(targets, Target{Name: name, At: url})
 	}
 	for i := range 10_000 {
 		cluster.Streams = append(cluster.Streams, monitorfake.Stream{
@@ -62,9 +62,9 @@ func large(b *testing.B) (kept, []Target) {
 	replies := kept{}
 	size := 0
 	for _, target := range targets {
-		reply := replies[target.URL]
-		reply.varz, reply.jsz = fetch(target.URL+"/varz"), fetch(target.URL+"/jsz?offset=0&limit=1024")
-		replies[target.URL] = reply
+		reply := replies[target.At]
+		reply.varz, reply.jsz = fetch(target.At+"/varz"), fetch(target.At+"/jsz?offset=0&limit=1024")
+		replies[target.At] = reply
 		size += len(reply.varz) + len(reply.jsz)
 	}
 	b.SetBytes(int64(size))
@@ -76,10 +76,10 @@ func BenchmarkDecode(b *testing.B) {
 	replies, targets := large(b)
 	for b.Loop() {
 		for _, target := range targets {
-			if _, err := replies.Varz(b.Context(), target.URL); err != nil {
+			if _, err := replies.Varz(b.Context(), target.At); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := replies.Jsz(b.Context(), target.URL, 0, accountsPerPage); err != nil {
+			if _, err := replies.Jsz(b.Context(), target.At, 0, accountsPerPage); err != nil {
 				b.Fatal(err)
 			}
 		}

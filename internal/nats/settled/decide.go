@@ -64,7 +64,7 @@ func Judge(o Observation) Verdict {
 		answers = append(answers, answering{name: server.Name, Answer: answer})
 	}
 	if len(answers) == 0 {
-		v.Reason, v.Message = v1beta1.ReasonObservationFailed, "no server answers on its monitoring port"
+		v.Reason, v.Message = v1beta1.ReasonObservationFailed, "no server answers"
 		return v
 	}
 	v.Known = true
@@ -87,6 +87,11 @@ func Judge(o Observation) Verdict {
 	v.judgeGroups(order, answers)
 	v.conclude(order, "every Raft group has a leader and every member is current")
 	return v
+}
+
+// NotObserved is the verdict where nobody could be asked, and why.
+func NotObserved(why string) Verdict {
+	return Verdict{Reason: v1beta1.ReasonObservationFailed, Message: why}
 }
 
 // SettledApart says whether all is well apart from one server: its silence, its JetStream and its own memberships are

@@ -67,11 +67,11 @@ func TestJudge(t *testing.T) {
 		},
 		"no server answers": {
 			servers: []Server{silent("a"), silent("b")}, notKnown: true,
-			want: Verdict{Reason: v1beta1.ReasonObservationFailed, Message: "no server answers on its monitoring port", Silent: []string{"a", "b"}},
+			want: Verdict{Reason: v1beta1.ReasonObservationFailed, Message: "no server answers", Silent: []string{"a", "b"}},
 		},
 		"no server should exist": {
 			notKnown: true,
-			want:     Verdict{Reason: v1beta1.ReasonObservationFailed, Message: "no server answers on its monitoring port"},
+			want:     Verdict{Reason: v1beta1.ReasonObservationFailed, Message: "no server answers"},
 		},
 		"one server is silent, its groups being whole": {
 			servers: []Server{up("a", says(metaGroup, "a", good("b"), good("c"))), silent("b"), up("c", follows(metaGroup, "a"))},

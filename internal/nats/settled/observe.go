@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// accountsPerPage is how many accounts one request to /jsz covers.
+	// accountsPerPage is how many accounts one request for groups covers.
 	accountsPerPage = 1024
 	// atOnce bounds how many servers are asked at the same time.
 	atOnce = 8
@@ -21,12 +21,13 @@ const (
 	revisionKey = "config_revision"
 )
 
-// MonitorAPI is what Observe asks of a server: monitorapi.Client, or a fake of it.
+// MonitorAPI is what Observe asks of a server: monitorapi.Client over HTTP, sysapi.Client over $SYS, or a fake of
+// either.
 type MonitorAPI interface {
-	// Varz reads /varz of the server at base.
-	Varz(ctx context.Context, base string) (monitorapi.Varz, error)
-	// Jsz reads the page of /jsz that starts at account number offset and holds at most limit accounts.
-	Jsz(ctx context.Context, base string, offset, limit int) (monitorapi.Jsz, error)
+	// Varz reads what the server says about its process; at is Target.At.
+	Varz(ctx context.Context, at string) (monitorapi.Varz, error)
+	// Jsz reads the page of its groups that starts at account number offset and holds at most limit accounts.
+	Jsz(ctx context.Context, at string, offset, limit int) (monitorapi.Jsz, error)
 }
 
 // Observe asks every target, several at the same time, and returns when each has answered or failed. With jetstream it
@@ -59,21 +60,22 @@ func (r reader) observe(ctx context.Context, targets []Target) Observation {
 
 // ask reads one server whole, or nothing of it.
 func (r reader) ask(ctx context.Context, target Target) fact.Fact[Answer] {
-	if target.URL == "" {
+	if target.At == "" {
 		return fact.Unknown[Answer]("it has no address yet")
 	}
-	varz, err := r.api.Varz(ctx, target.URL)
+	varz, err := r.api.Varz(ctx, target.At)
 	if err != nil {
 		return fact.Unknown[Answer](err.Error())
 	}
 	if varz.Name != target.Name {
-		return fact.Unknown[Answer](fmt.Sprintf("%s answers as %q", target.URL, varz.Name))
+		return fact.Unknown[Answer](fmt.Sprintf("%s answers as %q", target.At, varz.Name))
 	}
 	answer := Answer{ServerFacts: ServerFacts{
 		ID: varz.ID, Version: varz.Version, ConfigRevision: varz.Metadata[revisionKey], Start: varz.Start,
+		Remotes: varz.Remotes, ConfigDigest: varz.ConfigDigest, Loaded: varz.Loaded,
 	}}
 	if r.jetstream {
-		if err := r.readGroups(ctx, target.URL, &answer); err != nil {
+		if err := r.readGroups(ctx, target.At, &answer); err != nil {
 			return fact.Unknown[Answer](err.Error())
 		}
 	}
@@ -85,18 +87,18 @@ var (
 	errMoved        = errors.New("the accounts changed while they were read")
 )
 
-// readGroups reads all pages of /jsz. Pages that do not fit together are an error: an account that slipped from one
+// readGroups reads all pages of a server's groups. Pages that do not fit together are an error: an account that slipped from one
 // page to another between two requests would be missing, and its groups with it.
-func (r reader) readGroups(ctx context.Context, base string, into *Answer) error {
+func (r reader) readGroups(ctx context.Context, at string, into *Answer) error {
 	var total int
 	var last string // the ID of the account read last: they come in that order
 	for offset := 0; offset == 0 || offset < total; offset += r.page {
-		page, err := r.api.Jsz(ctx, base, offset, r.page)
+		page, err := r.api.Jsz(ctx, at, offset, r.page)
 		if err != nil {
 			return err
 		}
 		if page.ServerID != into.ID {
-			return fmt.Errorf("%s: %w", base, errOtherProcess)
+			return fmt.Errorf("%s: %w", at, errOtherProcess)
 		}
 		if offset == 0 {
 			total = page.Total
@@ -104,11 +106,11 @@ func (r reader) readGroups(ctx context.Context, base string, into *Answer) error
 			into.addMeta(page.Meta)
 		}
 		if page.Total != total || len(page.Accounts) != min(r.page, total-offset) {
-			return fmt.Errorf("%s: %w", base, errMoved)
+			return fmt.Errorf("%s: %w", at, errMoved)
 		}
 		for _, account := range page.Accounts {
 			if account.ID <= last {
-				return fmt.Errorf("%s: %w", base, errMoved)
+				return fmt.Errorf("%s: %w", at, errMoved)
 			}
 			last = account.ID
 			into.addAccount(account)

@@ -77,9 +77,9 @@ func TestServersThatAreSilent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := scripted{"a": tc.script}
-			target := Target{Name: "a", URL: "a"}
+			target := Target{Name: "a", At: "a"}
 			if tc.noURL {
-				target.URL = ""
+				target.At = ""
 			}
 			o := reader{api: api, jetstream: true, page: 2}.observe(t.Context(), []Target{target})
 			_, known := o.Servers[0].Answer.Get()
@@ -118,7 +118,7 @@ func TestWhatIsTakenFromTheReplies(t *testing.T) {
 			{Group: Group{Account: "AKEY", Stream: "ORDERS", Consumer: "starting"}, AccountName: "shop", Copies: 3},
 		},
 	}
-	got := Observe(t.Context(), api, []Target{{Name: "a", URL: "http://a"}}, true)
+	got := Observe(t.Context(), api, []Target{{Name: "a", At: "http://a"}}, true)
 	answer, _ := got.Servers[0].Answer.Get()
 	if diff := cmp.Diff(wantAnswer, answer); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
@@ -133,7 +133,7 @@ func TestWhatIsTakenFromTheReplies(t *testing.T) {
 
 func TestJetStreamIsNotUp(t *testing.T) {
 	api := scripted{"a": {varz: monitorapi.Varz{ID: "id", Name: "a"}, pages: []monitorapi.Jsz{{ServerID: "id", Disabled: true}}}}
-	answer, known := Observe(t.Context(), api, []Target{{Name: "a", URL: "a"}}, true).Servers[0].Answer.Get()
+	answer, known := Observe(t.Context(), api, []Target{{Name: "a", At: "a"}}, true).Servers[0].Answer.Get()
 	if diff := cmp.Diff(Answer{ServerFacts: ServerFacts{ID: "id"}}, answer); !known || diff != "" {
 		t.Errorf("known %v; -want +got\n%s", known, diff)
 	}
@@ -141,7 +141,7 @@ func TestJetStreamIsNotUp(t *testing.T) {
 
 func TestWithoutJetStreamGroupsAreNotAskedFor(t *testing.T) {
 	api := scripted{"a": {varz: monitorapi.Varz{ID: "id", Name: "a"}}}
-	o := Observe(t.Context(), api, []Target{{Name: "a", URL: "a"}}, false)
+	o := Observe(t.Context(), api, []Target{{Name: "a", At: "a"}}, false)
 	if v := Judge(o); !v.Settled || len(api["a"].asked) > 0 {
 		t.Errorf("asked for %v, verdict %+v", api["a"].asked, v)
 	}
@@ -169,7 +169,7 @@ func TestServersAreAskedAtTheSameTimeButNotAll(t *testing.T) {
 		var targets []Target
 		for i := range 20 {
 			name := fmt.Sprintf("demo-%d", i)
-			targets = append(targets, Target{Name: name, URL: name})
+			targets = append(targets, Target{Name: name, At: name})
 		}
 		done := make(chan Observation)
 		go func() { done <- Observe(t.Context(), api, targets, false) }()

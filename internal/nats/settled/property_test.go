@@ -179,7 +179,7 @@ func TestSettledOnlyWithoutAnyFault(t *testing.T) {
 		}
 		var targets []Target
 		for _, name := range m.servers {
-			targets = append(targets, Target{Name: name, URL: name})
+			targets = append(targets, Target{Name: name, At: name})
 		}
 		observe := func(page int) Verdict {
 			return Judge(reader{api: m, jetstream: true, page: page}.observe(t.Context(), targets))

@@ -78,7 +78,7 @@ func TestRecordedReplies(t *testing.T) {
 		t.Run(state, func(t *testing.T) {
 			var targets []Target
 			for _, name := range all {
-				targets = append(targets, Target{Name: name, URL: name})
+				targets = append(targets, Target{Name: name, At: name})
 			}
 			got := Judge(Observe(t.Context(), recorded(state), targets, true))
 			want.Known = true

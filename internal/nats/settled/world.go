@@ -11,9 +11,9 @@ import (
 type Target struct {
 	// Name is its server_name.
 	Name string
-	// URL is where its monitoring port answers, for instance "http://10.0.0.7:8222". Empty: it has no address yet, and
-	// is silent.
-	URL string
+	// At is where the API reaches it: over HTTP the URL of its monitoring port, for instance "http://10.0.0.7:8222",
+	// over $SYS its name. Empty: it has no address yet, and is silent.
+	At string
 }
 
 // Observation is what the servers of one NATS cluster said.
@@ -48,6 +48,11 @@ type ServerFacts struct {
 	Version string
 	// ConfigRevision is config_revision of the server_metadata that the process has loaded, empty when it has none.
 	ConfigRevision string
+	// Remotes is the number of other servers of the cluster that the process has routes to.
+	Remotes int
+	// ConfigDigest identifies the configuration that the process has loaded, and Loaded is when it did.
+	ConfigDigest string
+	Loaded       time.Time
 	// Start is when the process started.
 	Start time.Time
 }

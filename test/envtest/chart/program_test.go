@@ -24,6 +24,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/cert"
@@ -31,6 +32,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/nats/sysapi/minted"
 	"github.com/holdfast-dev/holdfast/test/envtest/env"
 )
 
@@ -175,9 +178,59 @@ func answersOK(url string) error {
 // its creation needs.
 func (in *installation) looksAfter(namespace, name string) {
 	in.Helper()
-	cluster := &v1beta1.NatsCluster{
+	in.says(newCluster(namespace, name), v1beta1.ReasonCreating, v1beta1.ReasonQuorumUnavailable)
+}
+
+func newCluster(namespace, name string) *v1beta1.NatsCluster {
+	return &v1beta1.NatsCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1beta1.NatsClusterSpec{Version: "2.15.3", Replicas: 3},
 	}
+}
+
+// trusting is a NatsCluster whose servers trust whom the NatsOperatorTrust main of a namespace names.
+func trusting(namespace, name, trustee string) *v1beta1.NatsCluster {
+	cluster := newCluster(namespace, name)
+	cluster.Spec.Auth = &v1beta1.Auth{TrustRef: natsv1beta1.ObjectReference{Name: "main", Namespace: trustee}}
+	return cluster
+}
+
+// trust makes a NatsOperatorTrust main in a namespace, and a grant to the NatsClusters of the other.
+func (in *installation) trust(namespace, from string) {
+	in.Helper()
+	operator := minted.NewOperator("main")
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: "main"}
+	in.must(in.env.Client.Create(in.Context(), &natsv1beta1.NatsOperatorTrust{ObjectMeta: meta, Spec: natsv1beta1.NatsOperatorTrustSpec{
+		OperatorJWT: operator.JWT, SystemAccountJWT: operator.System.JWT,
+	}}))
+	in.must(in.env.Client.Create(in.Context(), &natsv1beta1.NatsReferenceGrant{ObjectMeta: meta, Spec: natsv1beta1.NatsReferenceGrantSpec{
+		From: []natsv1beta1.ReferenceGrantFrom{{Group: v1beta1.GroupVersion.Group, Kind: v1beta1.KindNatsCluster, Namespace: from}},
+		To:   []natsv1beta1.ReferenceGrantTo{{Group: natsv1beta1.GroupVersion.Group, Kind: natsv1beta1.KindNatsOperatorTrust}},
+	}}))
+}
+
+// placeholders applies the sample for auth as it stands, and nothing comes of it.
+func (in *installation) placeholders(namespace string) {
+	in.Helper()
+	for _, object := range env.Samples(in.T)["auth.yaml"] {
+		object.SetNamespace(namespace)
+		if object.GetKind() != v1beta1.KindNatsCluster {
+			in.must(in.env.Client.Create(in.Context(), object))
+			continue
+		}
+		cluster := &v1beta1.NatsCluster{}
+		in.must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, cluster))
+		in.says(cluster, v1beta1.ReasonTrustInvalid)
+	}
+	var sets appsv1.StatefulSetList
+	in.must(in.env.Client.List(in.Context(), &sets, client.InNamespace(namespace)))
+	if len(sets.Items) != 0 {
+		in.Errorf("%d StatefulSets for a trust that is none", len(sets.Items))
+	}
+}
+
+// says waits until a new NatsCluster's conditions have the reasons.
+func (in *installation) says(cluster *v1beta1.NatsCluster, reasons ...string) {
+	in.Helper()
 	in.must(in.env.Client.Create(in.Context(), cluster))
 	in.Eventually(func() ([]string, error) {
 		err := in.env.Client.Get(in.Context(), client.ObjectKeyFromObject(cluster), cluster)
@@ -186,7 +239,7 @@ func (in *installation) looksAfter(namespace, name string) {
 			reasons = append(reasons, condition.Reason)
 		}
 		return reasons, err
-	}).Should(gomega.ContainElements(v1beta1.ReasonCreating, v1beta1.ReasonQuorumUnavailable))
+	}).Should(gomega.ContainElements(reasons))
 }
 
 func (in *installation) leader() string {
@@ -209,6 +262,10 @@ func TestTwoReplicas(t *testing.T) {
 	led := in.leader()
 	second := in.run()
 	in.looksAfter(e.Namespace(t), "one")
+	trustee, apps := e.Namespace(t), e.Namespace(t)
+	in.trust(trustee, apps)
+	in.says(trusting(apps, "trusting", trustee), v1beta1.ReasonCreating)
+	in.placeholders(e.Namespace(t))
 	if now := in.leader(); now != led {
 		t.Errorf("%s led, now %s", led, now)
 	}
@@ -266,7 +323,8 @@ func (in *installation) scrape(r *replica, bearer string) (status int, body stri
 	return answer.StatusCode, string(content)
 }
 
-// TestWatchedNamespaces runs one with rights in two namespaces, and a NatsCluster elsewhere is not its business.
+// TestWatchedNamespaces runs one with rights in two namespaces, and a NatsCluster elsewhere is not its business. Nor is a
+// NatsOperatorTrust elsewhere, though a grant there admits it: the NatsCluster that names it is held.
 func TestWatchedNamespaces(t *testing.T) {
 	e := env.Start(t)
 	one, other, elsewhere := e.Namespace(t), e.Namespace(t), e.Namespace(t)
@@ -280,6 +338,10 @@ func TestWatchedNamespaces(t *testing.T) {
 	in.run()
 	in.looksAfter(one, "one")
 	in.looksAfter(other, "two")
+	in.trust(other, one)
+	in.trust(elsewhere, one)
+	in.says(trusting(one, "trusting", other), v1beta1.ReasonCreating)
+	in.says(trusting(one, "held", elsewhere), v1beta1.ReasonTrustNotReady)
 	set := &appsv1.StatefulSet{}
 	in.must(e.Client.Get(t.Context(), client.ObjectKey{Namespace: one, Name: "one-0"}, set))
 	if image := set.Spec.Template.Spec.Containers[1].Image; image != "registry.example.com/e:2@sha256:"+digits {

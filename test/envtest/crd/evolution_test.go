@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,8 @@ func TestRatchet(t *testing.T) {
 			routesTLS(fields{"enabled": false, "secretRef": named("s")}), routesTLS(fields{"enabled": false, "secretRef": named("t")}),
 			routesTLS(fields{"enabled": false}),
 		},
+		"auth resolver":   {auth(fields{"resolver": "Memory"}), auth(fields{"resolver": "Disk"}), auth(fields{"resolver": "Cache"})},
+		"trust reference": {trustRef(fields{"name": ""}), trustRef(fields{"name": strings.Repeat("a", 254)}), trustRef(fields{"name": "main"})},
 	}
 	objects := map[string]*unstructured.Unstructured{}
 	for name, c := range cases {
@@ -76,7 +79,7 @@ type loose struct {
 
 func copyOfCRD(t *testing.T, e *env.Env) *loose {
 	t.Helper()
-	crd, _ := env.CRD(t, file)
+	crd, _ := env.CRD(t, clusterFile)
 	l := &loose{crd: crd, group: "ratchet.example.com"}
 	spec := crd.Object["spec"].(map[string]any)
 	l.versions = spec["versions"].([]any)

@@ -69,6 +69,19 @@ func routesTLS(f fields) fields        { return fields{"routes": map[string]any{
 func jetstream(f fields) fields        { return fields{"jetstream": map[string]any(f)} }
 func jetstreamLimits(f fields) fields  { return jetstream(fields{"limits": map[string]any(f)}) }
 func named(name string) map[string]any { return map[string]any{"name": name} }
+
+// auth is spec.auth with a trustRef, and with the given fields besides or instead.
+func auth(f fields) fields {
+	all := map[string]any{"trustRef": named("main")}
+	maps.Copy(all, f)
+	maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil })
+	return fields{"auth": all}
+}
+func trustRef(f fields) fields { return auth(fields{"trustRef": map[string]any(f)}) }
+func systemCredentials(f fields) fields {
+	return auth(fields{"systemCredentials": map[string]any{"secretKeyRef": map[string]any(f)}})
+}
+
 func claimMeta(f fields) fields {
 	return jetstream(fields{"volumeClaimTemplate": map[string]any{"metadata": map[string]any(f), "spec": map[string]any{}}})
 }
@@ -96,6 +109,8 @@ const (
 		"and turned on one server at a time they would have no majority; make a second NatsCluster and move the clients over"
 	routesStay = "spec.routes: Forbidden: routes.tls cannot change under running servers: one that was restarted and one that was not would refuse each other; " +
 		"delete the NatsCluster, whose claims stay, and make it again"
+	authStays = "spec.auth: Forbidden: auth cannot be turned on or off later: a server that was restarted and one that was not would have no account in common, " +
+		"and streams belong to accounts; make a second NatsCluster and move the clients over"
 	versionSteps = "version may move by one minor version at a time, up or down, and not to another major version: go through the versions between"
 )
 
@@ -190,6 +205,30 @@ func TestCreate(t *testing.T) {
 		"jetstream memory below zero":     {jetstreamLimits(fields{"maxMemoryStore": "-1"}), "spec.jetstream.limits.maxMemoryStore: Invalid value: \"-1\": a limit is 0 or more"},
 		"jetstream file below zero":       {jetstreamLimits(fields{"maxFileStore": int64(-1)}), "spec.jetstream.limits.maxFileStore: Invalid value: -1: a limit is 0 or more"},
 		"jetstream limit no quantity":     {jetstreamLimits(fields{"maxFileStore": "a lot"}), "spec.jetstream.limits.maxFileStore"},
+		"auth empty":                      {fields{"auth": map[string]any{}}, "spec.auth.trustRef: Required value"},
+		"auth without a trust":            {auth(fields{"trustRef": nil, "resolver": "Full"}), "spec.auth.trustRef: Required value"},
+		"auth":                            {changes: auth(nil)},
+		"auth with jetstream":             {changes: fields{"auth": auth(nil)["auth"], "jetstream": map[string]any{}}},
+		"trust by no name":                {trustRef(fields{"namespace": "nats-system"}), "spec.auth.trustRef.name: Required value"},
+		"trust with an empty name":        {trustRef(fields{"name": ""}), "spec.auth.trustRef.name: Invalid value: \"\""},
+		"trust name at its longest":       {changes: trustRef(fields{"name": strings.Repeat("a", 253)})},
+		"trust name too long":             {trustRef(fields{"name": strings.Repeat("a", 254)}), "spec.auth.trustRef.name: Too long"},
+		"trust with an empty namespace":   {trustRef(fields{"name": "main", "namespace": ""}), "spec.auth.trustRef.namespace: Invalid value: \"\""},
+		"trust namespace at its longest":  {changes: trustRef(fields{"name": "main", "namespace": strings.Repeat("a", 63)})},
+		"trust namespace too long":        {trustRef(fields{"name": "main", "namespace": strings.Repeat("a", 64)}), "spec.auth.trustRef.namespace: Too long"},
+		"resolver full":                   {changes: auth(fields{"resolver": "Full"})},
+		"resolver cache":                  {changes: auth(fields{"resolver": "Cache"})},
+		"resolver memory":                 {auth(fields{"resolver": "Memory"}), `spec.auth.resolver: Unsupported value: "Memory": supported values: "Full", "Cache"`},
+		"resolver empty":                  {auth(fields{"resolver": ""}), "spec.auth.resolver: Unsupported value"},
+		"system credentials of nothing":   {auth(fields{"systemCredentials": map[string]any{}}), "spec.auth.systemCredentials.secretKeyRef: Required value"},
+		"system credentials":              {changes: systemCredentials(fields{"name": "system"})},
+		"system credentials, another key": {changes: systemCredentials(fields{"name": "system", "key": "sys.creds"})},
+		"system credentials by no name":   {systemCredentials(fields{"key": "user.creds"}), "spec.auth.systemCredentials.secretKeyRef.name: Required value"},
+		"system credentials, empty name":  {systemCredentials(fields{"name": ""}), "spec.auth.systemCredentials.secretKeyRef.name: Invalid value: \"\""},
+		"system credentials at longest":   {changes: systemCredentials(fields{"name": strings.Repeat("a", 253), "key": strings.Repeat("a", 253)})},
+		"system credentials, long name":   {systemCredentials(fields{"name": strings.Repeat("a", 254)}), "spec.auth.systemCredentials.secretKeyRef.name: Too long"},
+		"system credentials, empty key":   {systemCredentials(fields{"name": "system", "key": ""}), "spec.auth.systemCredentials.secretKeyRef.key: Invalid value: \"\""},
+		"system credentials, long key":    {systemCredentials(fields{"name": "system", "key": strings.Repeat("a", 254)}), "spec.auth.systemCredentials.secretKeyRef.key: Too long"},
 		"jetstream claim without a spec":  {jetstream(fields{"volumeClaimTemplate": map[string]any{}}), "spec.jetstream.volumeClaimTemplate.spec: Required value"},
 	}
 	for name, c := range cases {
@@ -225,6 +264,11 @@ func TestUpdate(t *testing.T) {
 	with := func(version string) fields { return fields{"version": version} }
 	sized := func(replicas int64, js any) fields { return fields{"replicas": replicas, "jetstream": js} }
 	on := map[string]any{}
+	trusting := func(trust string, js any, f fields) fields {
+		all := fields{"trustRef": named(trust)}
+		maps.Copy(all, f)
+		return fields{"auth": map[string]any(all), "jetstream": js}
+	}
 	limited := map[string]any{"limits": map[string]any{"maxMemoryStore": "1Gi"}}
 	cases := map[string]struct {
 		from, to fields
@@ -254,6 +298,13 @@ func TestUpdate(t *testing.T) {
 		"routes TLS by a Secret":         {fields{}, routesTLS(fields{"secretRef": named("s")}), routesStay},
 		"routes TLS by another Secret":   {routesTLS(fields{"secretRef": named("s")}), routesTLS(fields{"secretRef": named("t")}), routesStay},
 		"routes TLS said to be on":       {fields{}, routesTLS(fields{"enabled": true}), ""},
+		"auth on with jetstream":         {jetstream(fields{}), trusting("main", on, nil), authStays},
+		"auth off with jetstream":        {trusting("main", on, nil), jetstream(fields{}), authStays},
+		"another trust with jetstream":   {trusting("main", on, nil), trusting("other", on, nil), ""},
+		"auth changed with jetstream":    {trusting("main", on, nil), trusting("main", on, fields{"resolver": "Cache"}), ""},
+		"auth on without jetstream":      {fields{}, auth(nil), authStays},
+		"auth off without jetstream":     {auth(nil), fields{}, authStays},
+		"auth on along with jetstream":   {fields{}, trusting("main", on, nil), jetstreamStays},
 		"routes TLS off, Secret stays":   {routesTLS(fields{"secretRef": named("s")}), routesTLS(fields{"secretRef": named("s"), "enabled": false}), secretRefused},
 	}
 	n := 0
@@ -298,6 +349,20 @@ func TestStoredAsSent(t *testing.T) {
 	err := e.Client.Create(t.Context(), cluster(ns, "y", fields{"madeUp": "x"}), strict, client.DryRunAll)
 	if err == nil || !strings.Contains(err.Error(), `unknown field "spec.madeUp"`) {
 		t.Errorf("strict validation does not name the unknown field: %v", err)
+	}
+}
+
+// TestDefaultKey holds the one thing that is added to a spec: where a credentials file lies in its Secret.
+func TestDefaultKey(t *testing.T) {
+	e := env.Start(t)
+	ns := e.Namespace(t)
+	object := cluster(ns, "x", systemCredentials(fields{"name": "system"}))
+	if err := e.Client.Create(t.Context(), object); err != nil {
+		t.Fatal(err)
+	}
+	want := cluster(ns, "x", systemCredentials(fields{"name": "system", "key": "user.creds"})).Object["spec"]
+	if diff := cmp.Diff(want, object.Object["spec"]); diff != "" {
+		t.Errorf("stored spec (-want +got):\n%s", diff)
 	}
 }
 

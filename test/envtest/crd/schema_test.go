@@ -1,6 +1,7 @@
 package crd
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +12,11 @@ import (
 	"github.com/holdfast-dev/holdfast/test/envtest/env"
 )
 
-const file = "cluster.nats.mikluko.io_natsclusters.yaml"
+const (
+	clusterFile = "cluster.nats.mikluko.io_natsclusters.yaml"
+	trustFile   = "nats.mikluko.io_natsoperatortrusts.yaml"
+	grantFile   = "nats.mikluko.io_natsreferencegrants.yaml"
+)
 
 // maxSize is what kubectl apply can keep in its annotation.
 const maxSize = 262144
@@ -28,17 +33,64 @@ var unboundedMaps = []string{
 	".spec.jetstream.volumeClaimTemplate.metadata.labels", ".spec.jetstream.volumeClaimTemplate.metadata.annotations",
 }
 
-// TestSchema holds the size of the file, and that every field of ours is described, bounded, and has no default.
-func TestSchema(t *testing.T) {
-	crd, size := env.CRD(t, file)
-	if size > maxSize {
-		t.Errorf("%s has %d bytes; kubectl apply takes %d", file, size, maxSize)
+// defaults are the only ones: the keys of Secrets, whose names a reader expects where a reference says nothing.
+var defaults = map[string]string{clusterFile + " .spec.auth.systemCredentials.secretKeyRef.key": "user.creds"}
+
+// kinds have of every CRD the least number of fields that are looked at, and what kubectl get shows.
+var kinds = map[string]struct {
+	fields  int
+	columns []string
+}{
+	clusterFile: {75, []string{
+		"Version .spec.version",
+		"Replicas .spec.replicas",
+		`Ready .status.conditions[?(@.type=="Ready")].status`,
+		`Settled .status.conditions[?(@.type=="Settled")].status`,
+		`Progress .status.conditions[?(@.type=="Progressing")].reason`,
+		"Age .metadata.creationTimestamp",
+		`Doing .status.conditions[?(@.type=="Progressing")].message (wide)`,
+	}},
+	trustFile: {11, []string{`Ready .status.conditions[?(@.type=="Ready")].status`, "Age .metadata.creationTimestamp"}},
+	grantFile: {11, []string{"Age .metadata.creationTimestamp"}},
+}
+
+// TestEveryKind wants each file in config/crd looked at here, and none that is not there.
+func TestEveryKind(t *testing.T) {
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(kinds)), env.CRDs(t)); diff != "" {
+		t.Errorf("CRDs (-looked at +there):\n%s", diff)
 	}
+}
+
+// version is the one version of a CRD.
+func version(t *testing.T, file string) map[string]any {
+	t.Helper()
+	crd, _ := env.CRD(t, file)
 	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
 	if len(versions) != 1 {
-		t.Fatalf("%d versions, want 1", len(versions))
+		t.Fatalf("%s has %d versions, want 1", file, len(versions))
 	}
-	schema, _, _ := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema")
+	return versions[0].(map[string]any)
+}
+
+// TestSchema holds the size of each file, and that every field of ours is described, bounded, and has no default but those
+// that are named here.
+func TestSchema(t *testing.T) {
+	for file, kind := range kinds {
+		t.Run(file, func(t *testing.T) {
+			if _, size := env.CRD(t, file); size > maxSize {
+				t.Errorf("%d bytes; kubectl apply takes %d", size, maxSize)
+			}
+			if fields := checkFields(t, file); fields < kind.fields {
+				t.Errorf("only %d fields were looked at", fields)
+			}
+		})
+	}
+}
+
+// checkFields looks at each field of ours, and counts them.
+func checkFields(t *testing.T, file string) int {
+	t.Helper()
+	schema, _, _ := unstructured.NestedMap(version(t, file), "schema", "openAPIV3Schema")
 	fields := 0
 	walk("", schema, func(path string, node map[string]any) {
 		if slices.ContainsFunc(embedded, func(prefix string) bool { return strings.HasPrefix(path, prefix) }) {
@@ -48,16 +100,14 @@ func TestSchema(t *testing.T) {
 		if text, _ := node["description"].(string); text == "" && !strings.HasSuffix(path, "[]") && !strings.HasSuffix(path, "{}") {
 			t.Errorf("%s has no description", path)
 		}
-		if _, there := node["default"]; there {
-			t.Errorf("%s has a default", path)
+		if value := node["default"]; value != nil && value != defaults[file+" "+path] {
+			t.Errorf("%s has the default %v", path, value)
 		}
 		if missing := unbounded(path, node); missing != "" {
 			t.Errorf("%s has no %s", path, missing)
 		}
 	})
-	if fields < 70 {
-		t.Errorf("only %d fields were looked at", fields)
-	}
+	return fields
 }
 
 func walk(path string, node map[string]any, visit func(string, map[string]any)) {
@@ -105,28 +155,21 @@ func unbounded(path string, node map[string]any) string {
 
 // TestColumns holds what kubectl get shows.
 func TestColumns(t *testing.T) {
-	crd, _ := env.CRD(t, file)
-	versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
-	columns, _, _ := unstructured.NestedSlice(versions[0].(map[string]any), "additionalPrinterColumns")
-	var got []string
-	for _, column := range columns {
-		c := column.(map[string]any)
-		line := c["name"].(string) + " " + c["jsonPath"].(string)
-		if _, wide := c["priority"]; wide {
-			line += " (wide)"
-		}
-		got = append(got, line)
-	}
-	want := []string{
-		"Version .spec.version",
-		"Replicas .spec.replicas",
-		`Ready .status.conditions[?(@.type=="Ready")].status`,
-		`Settled .status.conditions[?(@.type=="Settled")].status`,
-		`Progress .status.conditions[?(@.type=="Progressing")].reason`,
-		"Age .metadata.creationTimestamp",
-		`Doing .status.conditions[?(@.type=="Progressing")].message (wide)`,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("columns (-want +got):\n%s", diff)
+	for file, kind := range kinds {
+		t.Run(file, func(t *testing.T) {
+			columns, _, _ := unstructured.NestedSlice(version(t, file), "additionalPrinterColumns")
+			var got []string
+			for _, column := range columns {
+				c := column.(map[string]any)
+				line := c["name"].(string) + " " + c["jsonPath"].(string)
+				if _, wide := c["priority"]; wide {
+					line += " (wide)"
+				}
+				got = append(got, line)
+			}
+			if diff := cmp.Diff(kind.columns, got); diff != "" {
+				t.Errorf("columns (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	natscluster "github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
 )
 
 const assetsVariable = "KUBEBUILDER_ASSETS"
@@ -88,7 +89,7 @@ func start() (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Env{Scheme: runtime.NewScheme(), plane: &envtest.Environment{
+	e := &Env{Scheme: NewScheme(), plane: &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd")},
 		ErrorIfCRDPathMissing: true,
 	}}
@@ -104,14 +105,20 @@ func start() (*Env, error) {
 	}
 	// envtest turns the ServiceAccount plugin off; a real cluster has it on.
 	api.Configure().Disable("disable-admission-plugins")
-	if err := errors.Join(clientgoscheme.AddToScheme(e.Scheme), natscluster.AddToScheme(e.Scheme)); err != nil {
-		return nil, err
-	}
 	if e.Config, err = e.plane.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the API server: %w", err), e.plane.Stop())
 	}
 	e.Client, err = client.New(e.Config, client.Options{Scheme: e.Scheme})
 	return e, err
+}
+
+// NewScheme knows the built-in kinds and the repository's own. A manager adds to its scheme, so each needs one to itself.
+func NewScheme() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), natscluster.AddToScheme(scheme), natsv1beta1.AddToScheme(scheme)); err != nil {
+		panic(err) // the same kinds every time
+	}
+	return scheme
 }
 
 // mortal wraps a program so that it ends with this process however that ends: a test that runs into its time

@@ -114,6 +114,24 @@ func Decode(tb testing.TB, manifests []byte) []*unstructured.Unstructured {
 	}
 }
 
+// CRDs are the names of the files in config/crd.
+func CRDs(tb testing.TB) []string {
+	tb.Helper()
+	root, err := repository()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	paths, err := filepath.Glob(filepath.Join(root, "config", "crd", "*.yaml"))
+	if err != nil || len(paths) == 0 {
+		tb.Fatal("config/crd has no files", err)
+	}
+	names := make([]string, 0, len(paths))
+	for _, path := range paths {
+		names = append(names, filepath.Base(path))
+	}
+	return names
+}
+
 // CRD is the file in config/crd of that name, decoded, and its size in bytes.
 func CRD(tb testing.TB, file string) (crd *unstructured.Unstructured, size int) {
 	tb.Helper()

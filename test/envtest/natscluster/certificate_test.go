@@ -179,3 +179,64 @@ func TestRouteCertificate(t *testing.T) {
 		t.Errorf("restartReason %q", cluster.Status.Config.RestartReason)
 	}
 }
+
+// routesSecret has a certificate of an authority of its own.
+func (l *lab) routesSecret(name, cluster string) *corev1.Secret {
+	l.Helper()
+	sign := func(template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) []byte {
+		der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by)
+		if err != nil {
+			l.Fatal(err)
+		}
+		return der
+	}
+	caKey, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "ca" + time.Now().String()}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}
+	caDER := sign(ca, ca, caKey, caKey)
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "routes"},
+		DNSNames:  []string{"*." + cluster + "-headless." + l.namespace + ".svc"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+	}
+	private, _ := x509.MarshalPKCS8PrivateKey(key)
+	secret := secretNamed(name)
+	secret.Type = corev1.SecretTypeTLS
+	secret.Data = map[string][]byte{
+		"ca.crt":                pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}),
+		corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: sign(leaf, ca, key, caKey)}),
+		corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	}
+	return secret
+}
+
+// TestRoutesOfAnUnrelatedAuthority: without JetStream nothing but the routes themselves tells that the first restarted server
+// is cut off, and the rollout waits there.
+func TestRoutesOfAnUnrelatedAuthority(t *testing.T) {
+	t.Parallel()
+	l := start(t)
+	l.create(l.routesSecret("routes", "demo"))
+	cluster := plain("demo", 3)
+	cluster.Spec.Routes.TLS.SecretRef.Name = "routes"
+	l.create(cluster)
+	l.untilAtRest("demo")
+	from := l.mark()
+	good := get(l, "routes", &corev1.Secret{}).Data
+	replace := func(data map[string][]byte) {
+		live := get(l, "routes", &corev1.Secret{})
+		live.Data = data
+		if err := l.client.Update(t.Context(), live); err != nil {
+			t.Fatal(err)
+		}
+		l.poke("demo")
+	}
+	replace(l.routesSecret("routes", "demo").Data)
+	l.untilProgress("has routes to")
+	l.Consistently(func() []string { return l.stops(from) }).WithTimeout(10 * time.Second).Should(gomega.Equal([]string{"demo-2"}))
+	replace(good)
+	l.untilAtRest("demo")
+}

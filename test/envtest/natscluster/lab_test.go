@@ -32,6 +32,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi/realnats"
 	"github.com/holdfast-dev/holdfast/internal/nats/settled"
+	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
 	"github.com/holdfast-dev/holdfast/test/envtest/env"
 	"github.com/holdfast-dev/holdfast/test/sim/kubelet"
 )
@@ -103,12 +104,21 @@ func (l *lab) startKubelet() {
 
 // controllerOptions are what a test may change about the controller.
 type controllerOptions struct {
-	// everywhere gives it a ClusterRole and all namespaces.
+	// everywhere gives it a ClusterRole and all namespaces: not for a test that others run beside.
 	everywhere bool
+	// also is a namespace that it looks after besides the lab's.
+	also string
 	// monitor, clock and transport replace the real ones.
 	monitor   settled.MonitorAPI
 	clock     clock.PassiveClock
 	transport func(http.RoundTripper) http.RoundTripper
+}
+
+// systemPool keeps connections to system accounts until the test ends.
+func (l *lab) systemPool() *sysapi.Pool {
+	pool := &sysapi.Pool{Clock: clock.RealClock{}, Dial: sysapi.Dial}
+	l.Cleanup(pool.Close)
+	return pool
 }
 
 // startController runs the controller until stop is called, or the test ends.
@@ -117,12 +127,12 @@ func (l *lab) startController(o controllerOptions) (stop func()) {
 	if l.versions == nil {
 		l.versions = l.record()
 	}
-	config, namespaces := l.shippedUser(o.everywhere)
+	config, namespaces := l.shippedUser(o)
 	if o.transport != nil {
 		config.Wrap(o.transport)
 	}
 	mgr, err := manager.New(config, manager.Options{
-		Scheme: l.env.Scheme, FieldOwner: clustercontroller.Owner, Cached: clustercontroller.Cached(),
+		Scheme: env.NewScheme(), FieldOwner: clustercontroller.Owner, Cached: clustercontroller.Cached(),
 		MetricsAddress: "0", ProbeAddress: "0", WatchNamespaces: namespaces,
 	})
 	if err != nil {
@@ -130,6 +140,7 @@ func (l *lab) startController(o controllerOptions) (stop func()) {
 	}
 	reconciler := &clustercontroller.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Monitor: o.monitor, Clock: o.clock,
+		System:    l.systemPool(),
 		Events:    events.Recorder{Events: mgr.GetEventRecorder(clustercontroller.Owner)},
 		Metrics:   metrics.New(prometheus.NewRegistry()),
 		Namespace: controllerNamespace,
@@ -182,7 +193,7 @@ func (l *lab) speaksOfTheLastSpec() {
 }
 
 // shippedUser has the rights of the chart's ServiceAccount and no other.
-func (l *lab) shippedUser(everywhere bool) (config *rest.Config, namespaces []string) {
+func (l *lab) shippedUser(o controllerOptions) (config *rest.Config, namespaces []string) {
 	l.Helper()
 	content, err := os.ReadFile(filepath.Join("..", "..", "..", "charts", "holdfast-nats", "files", "rules", "cluster-controller.yaml"))
 	if err != nil {
@@ -192,11 +203,17 @@ func (l *lab) shippedUser(everywhere bool) (config *rest.Config, namespaces []st
 	if err := yaml.UnmarshalStrict(content, &rules); err != nil {
 		l.Fatal(err)
 	}
-	if everywhere {
+	if o.everywhere {
 		return l.env.UserWithRole(l.T, &rbacv1.ClusterRole{Rules: rules}), nil
 	}
-	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace}, Rules: rules}
-	return l.env.UserWithRole(l.T, role), []string{l.namespace}
+	var roles []client.Object
+	for _, namespace := range []string{l.namespace, o.also} {
+		if namespace != "" {
+			namespaces = append(namespaces, namespace)
+			roles = append(roles, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Rules: rules})
+		}
+	}
+	return l.env.UserWithRole(l.T, roles...), namespaces
 }
 
 // get reads an object of the lab's namespace into into.

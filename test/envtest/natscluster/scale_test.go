@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	clustercontroller "github.com/holdfast-dev/holdfast/internal/nats/cluster/controller"
 	"github.com/holdfast-dev/holdfast/test/sim/kubelet"
 )
 
@@ -44,7 +45,7 @@ func TestScaleUp(t *testing.T) {
 			t.Errorf("the first of the old servers was touched while %s", conditionsOf(first))
 		}
 	}
-	if cluster.Status.Config.RestartReason != "cluster.routes is restart-only" {
+	if cluster.Status.Config.RestartReason != "cluster.routes is restart-only without auth.systemCredentials" {
 		t.Errorf("restartReason %q", cluster.Status.Config.RestartReason)
 	}
 	if after := l.processes(); len(after) != 5 || slices.ContainsFunc([]string{"demo-0", "demo-1", "demo-2"}, func(s string) bool { return after[s] == before[s] }) {
@@ -94,7 +95,9 @@ func (l *lab) held(name, why string, says []string, how func(*v1beta1.NatsCluste
 	}
 	l.change(name, func(spec *v1beta1.NatsClusterSpec) { *spec = good })
 	l.untilAtRest(name)
-	if found := writes(); len(found) > 0 {
+	// A step that was begun and is taken back leaves a mark, which changes nothing that a server is made of.
+	marks := func(write string) bool { return strings.Contains(write, clustercontroller.Owner+"-fence") }
+	if found := slices.DeleteFunc(writes(), marks); len(found) > 0 {
 		l.Errorf("written while held: %v", found)
 	}
 	if diff := cmp.Diff(before, l.processes()); diff != "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 )
@@ -108,7 +109,7 @@ func TestLeaderThatStalls(t *testing.T) {
 	held.arm(t, rereads)
 	l.change("demo", moreMemory)
 	held.await(t)
-	chosen := l.journalled("demo")
+	chosen := l.journalled()
 	failed := slices.DeleteFunc([]string{"demo-0", "demo-1", "demo-2"}, func(server string) bool { return server == chosen })[0]
 	thaw := l.kubelet.Freeze(failed + "-0")
 	l.Eventually(func() []corev1.PodCondition { return get(l, failed+"-0", &corev1.Pod{}).Status.Conditions }).Should(gomega.ContainElement(
@@ -124,7 +125,7 @@ func TestLeaderThatStalls(t *testing.T) {
 	held.arm(t, restarts)
 	thaw()
 	request := held.await(t)
-	if current := l.journalled("demo"); current != path.Base(request.URL.Path) {
+	if current := l.journalled(); current != path.Base(request.URL.Path) {
 		t.Errorf("%s is about to be written, and the journal says %q", path.Base(request.URL.Path), current)
 	}
 	l.startController(controllerOptions{})
@@ -142,10 +143,71 @@ func TestLeaderThatStalls(t *testing.T) {
 }
 
 // journalled is the server whose step is under way.
-func (l *lab) journalled(name string) string {
+func (l *lab) journalled() string {
 	l.Helper()
-	if rollout := l.cluster(name).Status.Rollout; rollout != nil {
+	if rollout := l.cluster("demo").Status.Rollout; rollout != nil {
 		return rollout.Current
 	}
 	return ""
+}
+
+// TestLateWrite: a write of the last server's template is on its way for long. Meanwhile another controller leads, and the
+// user takes the change back, so that nothing of that server has to be written. The late write is refused all the same.
+func TestLateWrite(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.startKubelet()
+	held := &valve{}
+	l.startController(controllerOptions{transport: func(next http.RoundTripper) http.RoundTripper { held.next = next; return held }})
+	l.create(withJetStream("demo", 3))
+	l.untilAtRest("demo")
+	from, seen := l.mark(), map[string]bool{}
+	held.arm(t, func(request *http.Request) bool {
+		if restarts(request) {
+			seen[request.URL.Path] = true
+		}
+		return len(seen) == 3
+	})
+	l.change("demo", moreMemory)
+	held.await(t)
+	l.startController(controllerOptions{})
+	l.change("demo", func(spec *v1beta1.NatsClusterSpec) { *spec = withJetStream("demo", 3).Spec })
+	begun := len(l.stops(from))
+	l.Eventually(func() int { return len(l.stops(from)) }).Should(gomega.BeNumerically(">", begun))
+	held.letGo()
+	if code := <-held.answer; code != http.StatusConflict {
+		t.Errorf("the late write was answered with %d", code)
+	}
+	l.untilAtRest("demo")
+	l.oneAtATime(from)
+}
+
+// TestStallsBeforeItRereads: a controller is slow before it reads the facts again. Meanwhile another one leads, the user
+// changes the spec, and the other comes to its second server. The first finds everything whole and fresh, and yet may not
+// take the step that it had begun: its NatsCluster is not the present one. What it decides after that is decided afresh.
+func TestStallsBeforeItRereads(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.startKubelet()
+	first, second := &valve{}, &valve{}
+	l.startController(controllerOptions{transport: func(next http.RoundTripper) http.RoundTripper { first.next = next; return first }})
+	l.create(withJetStream("demo", 3))
+	l.untilAtRest("demo")
+	from := l.mark()
+	first.arm(t, rereads)
+	l.change("demo", moreMemory)
+	first.await(t)
+	begun := l.journalled()
+	second.arm(t, func(request *http.Request) bool { return restarts(request) && path.Base(request.URL.Path) != begun })
+	l.change("demo", func(spec *v1beta1.NatsClusterSpec) {
+		spec.Resources.Limits[corev1.ResourceMemory] = resource.MustParse("16Gi")
+	})
+	l.startController(controllerOptions{transport: func(next http.RoundTripper) http.RoundTripper { second.next = next; return second }})
+	second.await(t)
+	first.letGo()
+	l.Consistently(func() []string { return l.stops(from) }).WithTimeout(5 * time.Second).ShouldNot(gomega.Equal([]string{begun, begun}))
+	second.letGo()
+	<-second.answer
+	l.untilAtRest("demo")
+	l.oneAtATime(from)
 }

@@ -82,6 +82,9 @@ var statuses = map[string]map[string]metav1.ConditionStatus{
 		v1beta1.ReasonClaimTerminating: metav1.ConditionTrue, v1beta1.ReasonRollingRestart: metav1.ConditionTrue,
 		v1beta1.ReasonScalingDown: metav1.ConditionTrue, v1beta1.ReasonClientCertificateNotReady: metav1.ConditionTrue,
 		v1beta1.ReasonRouteCertificateNotReady: metav1.ConditionTrue, v1beta1.ReasonObservationFailed: metav1.ConditionUnknown,
+		v1beta1.ReasonNoGrant: metav1.ConditionFalse, v1beta1.ReasonTrustNotFound: metav1.ConditionFalse,
+		v1beta1.ReasonTrustNotReady: metav1.ConditionFalse, v1beta1.ReasonTrustInvalid: metav1.ConditionFalse,
+		v1beta1.ReasonReloadPending: metav1.ConditionTrue,
 	},
 }
 

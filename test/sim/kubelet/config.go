@@ -8,44 +8,29 @@ import (
 	"strings"
 )
 
-// adapt rewrites a nats.conf in JSON for a Pod address on the loopback interface: it listens there and nowhere
-// else, and tells its peers that address, since connections it makes come from another. It returns the
-// config_revision of the server's metadata too.
-func adapt(content []byte, ip string) (adapted []byte, revision string, err error) {
+// flags are the command line that keeps a nats-server with that configuration, JSON, on a Pod address of the loopback
+// interface: it listens there and nowhere else, and tells its peers that address, since connections it makes come from
+// another. The configuration itself is left as it is, so that the server reports the digest that it has everywhere. The
+// config_revision of the server's metadata comes with it.
+func flags(content []byte, ip string) (flags []string, revision string, err error) {
 	var conf map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(content))
 	decoder.UseNumber()
 	if err := decoder.Decode(&conf); err != nil {
 		return nil, "", fmt.Errorf("the configuration is not JSON: %w", err)
 	}
-	for _, key := range []string{"listen", "http"} {
-		if err := listenOn(conf, key, ip); err != nil {
-			return nil, "", err
-		}
+	// A host beside the monitoring port cannot be overridden; without one it is that of the client port.
+	if http := fmt.Sprint(conf["http"]); conf["http"] == nil || strings.Contains(http, ":") && !strings.HasPrefix(http, ":") {
+		return nil, "", fmt.Errorf("the configuration has %q for http and not a port alone: the server would listen on every Pod's address", http)
 	}
+	flags = []string{"--addr", ip}
 	if cluster, ok := conf["cluster"].(map[string]any); ok {
-		if err := listenOn(cluster, "listen", ip); err != nil {
-			return nil, "", fmt.Errorf("cluster: %w", err)
-		}
-		cluster["advertise"] = cluster["listen"]
+		port := strings.TrimSpace(fmt.Sprint(cluster["listen"]))
+		address := net.JoinHostPort(ip, port[strings.LastIndex(port, ":")+1:])
+		flags = append(flags, "--cluster", "nats://"+address, "--cluster_advertise", address)
 	}
 	if metadata, ok := conf["server_metadata"].(map[string]any); ok {
 		revision, _ = metadata["config_revision"].(string)
 	}
-	adapted, err = json.MarshalIndent(conf, "", "  ")
-	return adapted, revision, err
-}
-
-// listenOn replaces the host of a listen address, given as host:port, :port or a port.
-func listenOn(conf map[string]any, key, ip string) error {
-	value, ok := conf[key]
-	if !ok {
-		return fmt.Errorf("the configuration has no %q: the server would listen on every Pod's address", key)
-	}
-	port := strings.TrimSpace(fmt.Sprint(value))
-	if i := strings.LastIndex(port, ":"); i >= 0 {
-		port = port[i+1:]
-	}
-	conf[key] = net.JoinHostPort(ip, port)
-	return nil
+	return flags, revision, nil
 }

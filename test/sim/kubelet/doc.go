@@ -8,10 +8,10 @@
 // names resolve. What is not:
 //
 //   - A Pod's address is one of 127.0.0.0/8, a new one for each Pod, so that every server uses its usual ports. A
-//     server would otherwise listen on all of them, so the addresses to listen on are rewritten in its
-//     nats.conf, and the address that it tells its peers is added. Nothing else in it is changed: each server
-//     runs in a folder of its own as the root, with its volumes at their mount paths and an /etc/hosts that
-//     resolves what the cluster's DNS would. TLS by host name works as it does in a Pod.
+//     server would otherwise listen on all of them, so the address to listen on, and to tell its peers, is put on its
+//     command line. Its nats.conf is what the ConfigMap says: each server runs in a folder of its own as the
+//     root, with its volumes at their mount paths and an /etc/hosts that resolves what the cluster's DNS would. TLS by
+//     host name works as it does in a Pod. A changed ConfigMap or Secret reaches a container within a second.
 //   - Only the container that runs nats-server runs. Others count as running and ready. Init containers,
 //     security contexts and resource limits have no effect; NetworkPolicies neither.
 //   - StatefulSets have one replica. Claims are bound at once, to a folder that lasts as long as the claim.

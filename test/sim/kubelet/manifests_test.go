@@ -51,7 +51,7 @@ func natsConf(t *testing.T, ns, name string) string {
 	}
 	const tls = "/etc/nats-routes-tls/"
 	conf, err := json.Marshal(map[string]any{
-		"server_name": name, "listen": "0.0.0.0:4222", "http": "0.0.0.0:8222", "pid_file": "/var/run/nats/nats.pid",
+		"server_name": name, "listen": "0.0.0.0:4222", "http": 8222, "pid_file": "/var/run/nats/nats.pid",
 		"server_metadata": map[string]any{"config_revision": "r1"},
 		"jetstream":       map[string]any{"store_dir": "/data/jetstream", "max_memory_store": 67108864},
 		"cluster": map[string]any{

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -24,7 +25,7 @@ type process struct {
 
 // launch starts the container's command. It ends with ctx.
 func launch(ctx context.Context, box *sandbox, output *logBuffer) (*process, error) {
-	words := append(append([]string{}, box.container.Command...), box.container.Args...)
+	words := slices.Concat(box.container.Command, box.container.Args, box.flags)
 	p := &process{cmd: box.command(ctx, words, output), begun: time.Now(), done: make(chan struct{})}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err

@@ -2,9 +2,12 @@ package kubelet
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +35,7 @@ type sandbox struct {
 	ip        string
 	claims    map[string]string // where a claim's folder is moved in, and where it belongs
 	revision  string
+	flags     []string // that keep the server on its address
 
 	mu    sync.Mutex
 	hosts string
@@ -69,7 +73,7 @@ func (s *sandbox) prepare(ctx context.Context) error {
 			return fmt.Errorf("volume %s: %w", mount.Name, err)
 		}
 	}
-	return s.adaptConfig()
+	return s.readConfig()
 }
 
 func (s *sandbox) mount(ctx context.Context, mount corev1.VolumeMount) error {
@@ -82,29 +86,13 @@ func (s *sandbox) mount(ctx context.Context, mount corev1.VolumeMount) error {
 	}
 	source := s.pod.Spec.Volumes[i].VolumeSource
 	dir := filepath.Join(s.root, mount.MountPath)
-	key := types.NamespacedName{Namespace: s.pod.Namespace}
 	switch {
-	case source.ConfigMap != nil:
-		var object corev1.ConfigMap
-		key.Name = source.ConfigMap.Name
-		if err := s.k.client.Get(ctx, key, &object); err != nil {
+	case source.ConfigMap != nil, source.Secret != nil:
+		files, items, err := s.files(ctx, source)
+		if err != nil {
 			return err
 		}
-		files := object.BinaryData
-		if files == nil {
-			files = map[string][]byte{}
-		}
-		for name, content := range object.Data {
-			files[name] = []byte(content)
-		}
-		return writeFiles(dir, files, source.ConfigMap.Items)
-	case source.Secret != nil:
-		var object corev1.Secret
-		key.Name = source.Secret.SecretName
-		if err := s.k.client.Get(ctx, key, &object); err != nil {
-			return err
-		}
-		return writeFiles(dir, object.Data, source.Secret.Items)
+		return writeFiles(dir, files, items)
 	case source.PersistentVolumeClaim != nil:
 		return s.mountClaim(ctx, dir, source.PersistentVolumeClaim.ClaimName)
 	case source.EmptyDir != nil:
@@ -151,26 +139,82 @@ func (s *sandbox) dismantle() error {
 	return os.RemoveAll(s.root)
 }
 
-func writeFiles(dir string, files map[string][]byte, items []corev1.KeyToPath) error {
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755)); err != nil {
-		return err
+// files are what a ConfigMap or Secret volume shows.
+func (s *sandbox) files(ctx context.Context, source corev1.VolumeSource) (map[string][]byte, []corev1.KeyToPath, error) {
+	key := types.NamespacedName{Namespace: s.pod.Namespace}
+	if source.Secret != nil {
+		var object corev1.Secret
+		key.Name = source.Secret.SecretName
+		err := s.k.client.Get(ctx, key, &object)
+		return object.Data, source.Secret.Items, err
 	}
+	var object corev1.ConfigMap
+	key.Name = source.ConfigMap.Name
+	err := s.k.client.Get(ctx, key, &object)
+	files := object.BinaryData
+	if files == nil {
+		files = map[string][]byte{}
+	}
+	for name, content := range object.Data {
+		files[name] = []byte(content)
+	}
+	return files, source.ConfigMap.Items, err
+}
+
+// refresh brings changed ConfigMaps and Secrets to a container that runs. What cannot be read stays as it is.
+func (s *sandbox) refresh(ctx context.Context) {
+	for _, mount := range s.container.VolumeMounts {
+		i := slices.IndexFunc(s.pod.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == mount.Name })
+		if i < 0 || s.pod.Spec.Volumes[i].ConfigMap == nil && s.pod.Spec.Volumes[i].Secret == nil {
+			continue
+		}
+		if files, items, err := s.files(ctx, s.pod.Spec.Volumes[i].VolumeSource); err == nil {
+			_ = writeFiles(filepath.Join(s.root, mount.MountPath), files, items)
+		}
+	}
+}
+
+// current is the link through which all files of a volume are read, as a kubelet has it: they change all at once.
+const current = "..data"
+
+// writeFiles has the folder show those files, and nothing else, from one moment to the next.
+func writeFiles(dir string, files map[string][]byte, items []corev1.KeyToPath) error {
 	if len(items) == 0 {
-		for name := range files {
+		for _, name := range slices.Sorted(maps.Keys(files)) {
 			items = append(items, corev1.KeyToPath{Key: name, Path: name})
 		}
 	}
+	sum := sha256.New()
 	for _, item := range items {
-		content, ok := files[item.Key]
-		if !ok {
+		if _, ok := files[item.Key]; !ok {
 			return fmt.Errorf("the key %s is missing", item.Key)
 		}
-		path := filepath.Join(dir, item.Path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, content, 0o644)); err != nil {
+		fmt.Fprintf(sum, "%s %d ", item.Path, len(files[item.Key]))
+		sum.Write(files[item.Key])
+	}
+	version := fmt.Sprintf("..%x", sum.Sum(nil)[:8])
+	before, _ := os.Readlink(filepath.Join(dir, current))
+	if before == version {
+		return nil
+	}
+	for _, item := range items {
+		path := filepath.Join(dir, version, item.Path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, files[item.Key], 0o644)); err != nil {
+			return err
+		}
+		top, _, _ := strings.Cut(item.Path, "/")
+		if err := os.Symlink(filepath.Join(current, top), filepath.Join(dir, top)); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
 	}
-	return nil
+	next := filepath.Join(dir, current+".next")
+	if err := errors.Join(os.Symlink(version, next), os.Rename(next, filepath.Join(dir, current))); err != nil {
+		return err
+	}
+	if before == "" {
+		return nil
+	}
+	return os.RemoveAll(filepath.Join(dir, before))
 }
 
 // setHosts keeps /etc/hosts, replacing it in one step: a resolver may read it at any moment.
@@ -189,8 +233,8 @@ func (s *sandbox) setHosts(content string) error {
 	return os.Rename(path+".new", path)
 }
 
-// adaptConfig rewrites the configuration file that the container's arguments name.
-func (s *sandbox) adaptConfig() error {
+// readConfig reads the configuration file that the container's arguments name.
+func (s *sandbox) readConfig() error {
 	args := append(slices.Clone(s.container.Command), s.container.Args...)
 	for i, arg := range args {
 		flag, path, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
@@ -200,17 +244,12 @@ func (s *sandbox) adaptConfig() error {
 		if !joined && i+1 < len(args) {
 			path = args[i+1]
 		}
-		file := filepath.Join(s.root, path)
-		content, err := os.ReadFile(file)
+		content, err := os.ReadFile(filepath.Join(s.root, path))
 		if err != nil {
 			return err
 		}
-		adapted, revision, err := adapt(content, s.ip)
-		if err != nil {
-			return err
-		}
-		s.revision = revision
-		return os.WriteFile(file, adapted, 0o644)
+		s.flags, s.revision, err = flags(content, s.ip)
+		return err
 	}
 	return errors.New("the container's arguments name no configuration file")
 }

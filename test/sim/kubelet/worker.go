@@ -15,6 +15,10 @@ import (
 // together are known by then, which a server that does not find them asks for again only seconds later.
 const settleDown = 300 * time.Millisecond
 
+// refreshEvery is how often changed ConfigMaps and Secrets are brought to a container that runs. A real kubelet takes up to
+// two minutes.
+const refreshEvery = time.Second
+
 // retryAfter is the pause before another try to bring a Pod's volumes in.
 const retryAfter = 200 * time.Millisecond
 
@@ -171,8 +175,12 @@ func (w *worker) supervise(ctx context.Context, p *process) {
 			}
 		}()
 	}
+	volumes := time.NewTicker(refreshEvery)
+	defer volumes.Stop()
 	for {
 		select {
+		case <-volumes.C:
+			w.box.refresh(ctx)
 		case <-p.done:
 			w.exited(ctx, p)
 			return

@@ -43,6 +43,14 @@ const (
 const (
 	// ReasonUnsupportedSpec is False: the spec cannot be carried out as it stands.
 	ReasonUnsupportedSpec = "UnsupportedSpec"
+	// ReasonNoGrant is False: no NatsReferenceGrant admits spec.auth.trustRef.
+	ReasonNoGrant = "NoGrant"
+	// ReasonTrustNotFound is False: there is no NatsOperatorTrust of the name in spec.auth.trustRef.
+	ReasonTrustNotFound = "TrustNotFound"
+	// ReasonTrustNotReady is False: the NatsOperatorTrust has no JWTs yet, or could not be read.
+	ReasonTrustNotReady = "TrustNotReady"
+	// ReasonTrustInvalid is False: nats-server would not run with what the NatsOperatorTrust holds.
+	ReasonTrustInvalid = "TrustInvalid"
 	// ReasonClientCertificateNotReady is True: the Secret named by spec.tls has no usable certificate yet.
 	ReasonClientCertificateNotReady = "ClientCertificateNotReady"
 	// ReasonRouteCertificateNotReady is True: the Secret named by spec.routes.tls has no usable certificate yet.
@@ -55,6 +63,12 @@ const (
 	ReasonRollingRestart = "RollingRestart"
 	// ReasonScalingDown is True: servers beyond spec.replicas are being removed.
 	ReasonScalingDown = "ScalingDown"
+	// ReasonGateBlocked is True: the gate to the next step has been closed for ten minutes or more.
+	ReasonGateBlocked = "GateBlocked"
+	// ReasonRolloutPaused is True: spec.rollout.paused holds the next step.
+	ReasonRolloutPaused = "RolloutPaused"
+	// ReasonReloadPending is True: servers have been given a configuration to reload and do not run it yet.
+	ReasonReloadPending = "ReloadPending"
 	// ReasonScaleDownBlocked is False: servers beyond spec.replicas cannot be removed safely.
 	ReasonScaleDownBlocked = "ScaleDownBlocked"
 	// ReasonReplacementBlocked is False: a changed volume claim template would replace disks, which cannot be

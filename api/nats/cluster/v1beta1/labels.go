@@ -10,12 +10,22 @@ const (
 	AnnotationConfigRevision = "cluster.nats.mikluko.io/config-revision"
 	// AnnotationSpecDigest carries a digest of the StatefulSet's spec as rendered, without the revision.
 	AnnotationSpecDigest = "cluster.nats.mikluko.io/spec-digest"
-	// AnnotationVolumeTemplateDigest carries a digest of the volume claim template as rendered.
-	AnnotationVolumeTemplateDigest = "cluster.nats.mikluko.io/volume-template-digest"
+	// AnnotationConfigApply says on a ConfigMap how its revision reaches the server: Reload, or Restart after a reload
+	// that failed. Without it, by a restart.
+	AnnotationConfigApply = "cluster.nats.mikluko.io/config-apply"
+	// AnnotationReloadSince says since when the server is to reload it, as RFC 3339.
+	AnnotationReloadSince = "cluster.nats.mikluko.io/reload-since"
 	// AnnotationRestartReason carries why the configuration waits for a restart.
 	AnnotationRestartReason = "cluster.nats.mikluko.io/restart-reason"
 	// AnnotationRouteCertificate carries, on a Pod, a digest of the route certificate that it was started with.
 	AnnotationRouteCertificate = "cluster.nats.mikluko.io/route-certificate"
+	// AnnotationClientCertificate is the same of the client listener's certificate.
+	AnnotationClientCertificate = "cluster.nats.mikluko.io/client-certificate"
+	// AnnotationForceStep, on a NatsCluster, names a server that waits for its restart: it is restarted now, through a closed
+	// gate and through spec.rollout.paused. The controller takes the annotation away as it reads it.
+	AnnotationForceStep = "cluster.nats.mikluko.io/force-step"
+	// AnnotationFence marks a StatefulSet whose step was given up, so that a write of that step that is still on its way fails.
+	AnnotationFence = "cluster.nats.mikluko.io/fence"
 	// AnnotationStandalone marks the claim of a server that was created to run alone. A server that finds
 	// itself one of several deletes the streams of such a store, so the controller never lets it start.
 	AnnotationStandalone = "cluster.nats.mikluko.io/standalone"

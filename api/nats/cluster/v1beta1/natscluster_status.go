@@ -89,11 +89,15 @@ type ConfigStatus struct {
 
 // ApplyMethod is how a configuration reaches a server.
 //
-// +kubebuilder:validation:Enum=Restart
+// +kubebuilder:validation:Enum=Reload;Restart
 type ApplyMethod string
 
-// ApplyRestart is a configuration that reaches a server as it starts.
-const ApplyRestart ApplyMethod = "Restart"
+const (
+	// ApplyReload is a configuration that a running server reads again.
+	ApplyReload ApplyMethod = "Reload"
+	// ApplyRestart is a configuration that reaches a server as it starts.
+	ApplyRestart ApplyMethod = "Restart"
+)
 
 // RolloutStatus is the journal of a rolling restart. It is written, with the resourceVersion that was decided
 // on, before a server is touched.

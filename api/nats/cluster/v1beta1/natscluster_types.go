@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
 )
 
 // NatsCluster is one NATS cluster: servers that know each other by routes, each a StatefulSet of its own
@@ -51,6 +53,7 @@ type NatsClusterList struct {
 // +kubebuilder:validation:XValidation:rule="has(self.jetstream) == has(oldSelf.jetstream)",fieldPath=".jetstream",reason=FieldValueForbidden,message="jetstream cannot be turned on or off later: without it the servers would forget their streams, and turned on one server at a time they would have no majority; make a second NatsCluster and move the clients over"
 // +kubebuilder:validation:XValidation:rule="!has(self.jetstream) || !has(oldSelf.jetstream) || (self.replicas == 1) == (oldSelf.replicas == 1)",fieldPath=".replicas",reason=FieldValueForbidden,message="with jetstream, replicas cannot go from 1 to more or from more to 1: the servers would delete their streams; make a second NatsCluster of the wanted size and bring the data over with a stream mirror, or a stream backup and restore"
 // +kubebuilder:validation:XValidation:rule="self.replicas == 1 || oldSelf.replicas == 1 || ((!has(self.routes) || !has(self.routes.tls) || !has(self.routes.tls.enabled) || self.routes.tls.enabled) == (!has(oldSelf.routes) || !has(oldSelf.routes.tls) || !has(oldSelf.routes.tls.enabled) || oldSelf.routes.tls.enabled) && ((!has(self.routes) || !has(self.routes.tls) || !has(self.routes.tls.enabled) || self.routes.tls.enabled) && has(self.routes) && has(self.routes.tls) && has(self.routes.tls.secretRef) ? self.routes.tls.secretRef.name : '-') == ((!has(oldSelf.routes) || !has(oldSelf.routes.tls) || !has(oldSelf.routes.tls.enabled) || oldSelf.routes.tls.enabled) && has(oldSelf.routes) && has(oldSelf.routes.tls) && has(oldSelf.routes.tls.secretRef) ? oldSelf.routes.tls.secretRef.name : '-'))",fieldPath=".routes",reason=FieldValueForbidden,message="routes.tls cannot change under running servers: one that was restarted and one that was not would refuse each other; delete the NatsCluster, whose claims stay, and make it again"
+// +kubebuilder:validation:XValidation:rule="has(self.auth) == has(oldSelf.auth)",fieldPath=".auth",reason=FieldValueForbidden,message="auth cannot be turned on or off later: a server that was restarted and one that was not would have no account in common, and streams belong to accounts; make a second NatsCluster and move the clients over"
 type NatsClusterSpec struct {
 	// version is the nats-server version to run, a semantic version of at least 2.15.0; it is also the image's
 	// tag. A change restarts the servers one at a time. Patches may change freely, the minor version by one
@@ -114,7 +117,56 @@ type NatsClusterSpec struct {
 	// routes is about the connections between the servers.
 	// +optional
 	Routes Routes `json:"routes,omitzero"`
+
+	// rollout is about restarts, which go from server to server.
+	// +optional
+	Rollout Rollout `json:"rollout,omitzero"`
+
+	// auth puts the servers under a NATS operator: only users of accounts that it signed may connect. Without it
+	// everybody may, as one account. It is chosen when the NatsCluster is made, and stays.
+	// +optional
+	Auth *Auth `json:"auth,omitempty"`
 }
+
+// Rollout is about restarts, which go from server to server.
+//
+// +kubebuilder:validation:MinProperties=1
+type Rollout struct {
+	// paused holds a rollout before its next step; a server whose step has begun comes back. What a running server can
+	// take over without a restart is not held.
+	// +optional
+	Paused *bool `json:"paused,omitempty"`
+}
+
+// Auth is whom the servers trust, and as whom the controller speaks to them.
+type Auth struct {
+	// trustRef names the NatsOperatorTrust with the NATS operator and its system account. While it is missing, cannot be
+	// used, or is in another namespace that does not admit the reference by a NatsReferenceGrant, the NatsCluster
+	// is held at what was rendered last.
+	// +required
+	TrustRef natsv1beta1.ObjectReference `json:"trustRef,omitzero"`
+	// systemCredentials are those of a user of the system account. With them the controller asks the servers over NATS
+	// instead of their monitoring ports. The permissions that the user needs are in the guide.
+	// +optional
+	SystemCredentials *natsv1beta1.Credentials `json:"systemCredentials,omitempty"`
+	// resolver is how the servers keep the JWTs of accounts: Full, which is what it is when unset, has every account on
+	// every server, and Cache only those that were used of late, which it fetches from servers that have a full one: where
+	// there are none, no user gets in. A change restarts the servers one at a time.
+	// +optional
+	Resolver ResolverKind `json:"resolver,omitempty"`
+}
+
+// ResolverKind is how a server keeps the JWTs of accounts.
+//
+// +kubebuilder:validation:Enum=Full;Cache
+type ResolverKind string
+
+const (
+	// ResolverFull keeps every account on every server.
+	ResolverFull ResolverKind = "Full"
+	// ResolverCache keeps the accounts that were used of late.
+	ResolverCache ResolverKind = "Cache"
+)
 
 // ServerImage is where the servers' image comes from.
 //

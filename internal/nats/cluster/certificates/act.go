@@ -38,6 +38,11 @@ const (
 func Keep(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsCluster, now time.Time) (Named, error) {
 	for range maxSteps {
 		w := observe(ctx, applier.Client, applier.Reader, cluster)
+		if w.Own != nil {
+			if secret, _ := w.Own.TLS.Secret.Get(); secret != nil {
+				w.Own.Edited = !applier.Owns(secret, "data", corev1.TLSCertKey)
+			}
+		}
 		plan := Decide(w, now)
 		if len(plan.Foreign) > 0 {
 			return plan.Named, foreign(cluster, plan.Foreign)

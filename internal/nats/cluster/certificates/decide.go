@@ -160,7 +160,8 @@ func (w World) next(ca authority, shown shown, now time.Time) *Action {
 		return &Action{Kind: RenewCA}
 	}
 	switch {
-	case !shown.usable:
+	case !shown.usable, !shown.trusts(ca) && w.Own.Edited && !w.anyStartedWith(shown.digest):
+		// Of somebody else's certificate that nobody has started with, nobody knows that it is trusted.
 		return ca.issue(shown.others(ca, now), now)
 	case !shown.trusts(ca):
 		return &Action{Kind: Trust, Also: shown.others(ca, now)}
@@ -247,6 +248,14 @@ func (w World) allStartedWith(digest string) bool {
 		}
 	}
 	return true
+}
+
+// anyStartedWith says that some Pod was started with what the Secret holds now. It is true while that is not known.
+func (w World) anyStartedWith(digest string) bool {
+	servers, known := w.Own.Servers.Get()
+	return !known || slices.ContainsFunc(servers, func(server facts.Server) bool {
+		return server.Pod != nil && server.Pod.Annotations[v1beta1.AnnotationRouteCertificate] == digest
+	})
 }
 
 // due says that at most a third of the certificate's life is left.

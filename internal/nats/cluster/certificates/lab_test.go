@@ -37,6 +37,7 @@ type lab struct {
 	ca, tls *corev1.Secret
 	servers []simulated
 	unknown string // why the servers are not known
+	edited  bool   // somebody else wrote the certificate
 }
 
 // simulated is a server's Pod, and what its nats-server has read as it started.
@@ -78,7 +79,7 @@ func (l *lab) world() World {
 		Own: &Own{
 			CA:      Reference{Name: caName, Secret: fact.Known(l.ca)},
 			TLS:     Reference{Name: tlsName, Secret: fact.Known(l.tls)},
-			Servers: known,
+			Servers: known, Edited: l.edited,
 		},
 	}
 }
@@ -107,7 +108,7 @@ func (l *lab) step() Plan {
 	case caName:
 		l.ca = secret(name, data)
 	case tlsName:
-		l.tls = secret(name, data)
+		l.tls, l.edited = secret(name, data), false
 	default:
 		l.Fatalf("%s writes %q", plan.Action.Kind, name)
 	}

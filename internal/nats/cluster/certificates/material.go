@@ -144,6 +144,14 @@ type authority struct {
 	certificate *x509.Certificate
 }
 
+// vouchesForRoutes says that a CA may sign for servers and clients both, as each end of a route is both.
+func vouchesForRoutes(ca *x509.Certificate) bool {
+	may := func(usage x509.ExtKeyUsage) bool {
+		return len(ca.ExtKeyUsage) == 0 || slices.Contains(ca.ExtKeyUsage, usage) || slices.Contains(ca.ExtKeyUsage, x509.ExtKeyUsageAny)
+	}
+	return may(x509.ExtKeyUsageServerAuth) && may(x509.ExtKeyUsageClientAuth)
+}
+
 // authorityOf reads the Secret of the CA. A key without its certificate is worth keeping: what it signs is trusted
 // by whoever trusts an earlier certificate of it.
 func authorityOf(secret *corev1.Secret) authority {
@@ -164,7 +172,7 @@ func authorityOf(secret *corev1.Secret) authority {
 	}
 	ca := authority{key: key}
 	for _, certificate := range rootsOf(secret.Data[corev1.TLSCertKey]) {
-		if certificate.IsCA && key.PublicKey.Equal(certificate.PublicKey) {
+		if certificate.IsCA && vouchesForRoutes(certificate) && key.PublicKey.Equal(certificate.PublicKey) {
 			ca.certificate = certificate
 			break
 		}

@@ -43,6 +43,8 @@ type Reference struct {
 type Own struct {
 	// CA and TLS are the two Secrets.
 	CA, TLS Reference
+	// Edited says that somebody else wrote the certificate in TLS.
+	Edited bool
 	// Servers are the servers' objects.
 	Servers fact.Fact[facts.Servers]
 }

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"strconv"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
@@ -21,17 +20,21 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/kit/outcome"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/certificates"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/reload"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/rollout"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/status"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/trust"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/workload"
 	"github.com/holdfast-dev/holdfast/internal/nats/settled"
+	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
 )
 
 // told are the conditions whose changes become events. Settled is left out: it changes with every restart.
 var told = events.Rules{
-	Types:    []string{v1beta1.ConditionReady, v1beta1.ConditionProgressing},
-	Warnings: []string{v1beta1.ReasonReconcileFailed, v1beta1.ReasonUnsupportedSpec, v1beta1.ReasonScaleDownBlocked, v1beta1.ReasonReplacementBlocked, v1beta1.ReasonQuorumUnavailable},
+	Types: []string{v1beta1.ConditionReady, v1beta1.ConditionProgressing},
+	Warnings: []string{v1beta1.ReasonReconcileFailed, v1beta1.ReasonUnsupportedSpec, v1beta1.ReasonScaleDownBlocked, v1beta1.ReasonReplacementBlocked, v1beta1.ReasonQuorumUnavailable,
+		v1beta1.ReasonGateBlocked, v1beta1.ReasonNoGrant, v1beta1.ReasonTrustNotFound, v1beta1.ReasonTrustInvalid},
 }
 
 // A pass is one reconciliation: what it has found out so far, for the concerns that follow and for the report.
@@ -40,6 +43,8 @@ type pass struct {
 	cluster *v1beta1.NatsCluster
 	certs   certificates.Named
 	foreign error // Secrets of names that are needed
+	trust   *render.Trust
+	system  *sysapi.Client // nil while nobody could be asked over it
 	report  status.Report
 }
 
@@ -52,20 +57,20 @@ func (p *pass) readServers(ctx context.Context) outcome.Outcome {
 func (p *pass) look(ctx context.Context, reader client.Reader) (fact.Fact[facts.Servers], settled.Verdict) {
 	servers := facts.Read(ctx, reader, p.cluster)
 	known, _ := servers.Get()
-	var targets []settled.Target
-	for _, server := range known.Existing() {
-		targets = append(targets, settled.Target{Name: server.Name, URL: monitorURL(server)})
-	}
-	return servers, settled.Look(ctx, p.Monitor, targets, p.cluster.Spec.JetStream != nil)
+	return servers, p.observe(ctx, known)
 }
 
-// monitorURL is where a server's monitoring port answers: at its Pod's address, since its name has none before
-// the Pod is published.
-func monitorURL(server facts.Server) string {
-	if server.Pod == nil || server.Pod.Status.PodIP == "" {
-		return ""
+// readTrust finds out whom the servers are to trust, or holds everything.
+func (p *pass) readTrust(ctx context.Context) outcome.Outcome {
+	if p.cluster.Spec.Auth == nil {
+		return outcome.Continue()
 	}
-	return "http://" + net.JoinHostPort(server.Pod.Status.PodIP, strconv.Itoa(render.PortMonitor))
+	plan := trust.Decide(trust.Read(ctx, p.Client, p.cluster, p.report.Servers), p.Clock.Now())
+	if plan.Trust == nil {
+		return p.hold(workload.Hold{Reason: plan.Reason, Message: plan.Message})
+	}
+	p.trust = plan.Trust
+	return outcome.Continue()
 }
 
 // refuse holds what cannot be carried out before anything is written, a certificate too. Whether a spec can be
@@ -81,11 +86,25 @@ func (p *pass) refuse(ctx context.Context) outcome.Outcome {
 	return outcome.Continue()
 }
 
-func (p *pass) plan() workload.Plan {
+func (p *pass) plan() workload.Plan { return p.planOn(p.report.Servers) }
+
+func (p *pass) planOn(servers fact.Fact[facts.Servers]) workload.Plan {
 	return workload.Decide(workload.World{
 		Rendered: *p.report.Rendered, JetStream: p.cluster.Spec.JetStream != nil,
-		CertificateMissing: len(p.certs.Waiting) > 0, Servers: p.report.Servers, Unfinished: p.unfinished(),
+		CertificateMissing: len(p.certs.Waiting) > 0, Servers: servers, Unfinished: p.unfinished(), Edited: p.edited(servers),
 	})
+}
+
+// edited are the servers whose configuration somebody has changed by hand: it is no witness of what they run.
+func (p *pass) edited(servers fact.Fact[facts.Servers]) map[string]bool {
+	found := map[string]bool{}
+	known, _ := servers.Get()
+	for _, server := range known {
+		if server.ConfigMap != nil {
+			found[server.Name] = !p.applier().Owns(server.ConfigMap, "data", render.ConfigKey)
+		}
+	}
+	return found
 }
 
 func (p *pass) keepCertificates(ctx context.Context) outcome.Outcome {
@@ -104,7 +123,7 @@ func (p *pass) keepCertificates(ctx context.Context) outcome.Outcome {
 func (p *pass) render(context.Context) outcome.Outcome {
 	out, err := render.Render(render.Input{
 		Cluster: p.cluster, ControllerNamespace: p.Namespace, Exporter: p.Exporter,
-		ClientTLS: p.certs.Client, RoutesTLS: p.certs.Routes,
+		ClientTLS: p.certs.Client, RoutesTLS: p.certs.Routes, Trust: p.trust,
 	})
 	var unsupported *render.UnsupportedError
 	switch {
@@ -126,7 +145,8 @@ func (p *pass) bringIntoBeing(ctx context.Context) outcome.Outcome {
 	case plan.Unknown != "":
 		return outcome.Retry(whenBusy, plan.Unknown)
 	}
-	err := errors.Join(p.foreign, workload.Act(ctx, p.applier(), p.cluster, *p.report.Rendered, plan))
+	servers, _ := p.report.Servers.Get() // known: a plan was made of them
+	err := errors.Join(p.foreign, workload.Act(ctx, p.applier(), p.cluster, *p.report.Rendered, servers, plan))
 	if err != nil {
 		return p.failed(err)
 	}
@@ -144,7 +164,7 @@ func (p *pass) unfinished() map[string]bool {
 	found := map[string]bool{}
 	for _, server := range servers.Existing() {
 		cut := p.applier().Unfinished(server.StatefulSet) || server.ConfigMap != nil && p.applier().Unfinished(server.ConfigMap)
-		found[server.Name] = cut && server.Revision() == p.report.Rendered.Revision
+		found[server.Name] = cut && server.TemplateRevision() == p.report.Rendered.Revision
 	}
 	return found
 }
@@ -153,19 +173,25 @@ func (p *pass) unfinished() map[string]bool {
 func (p *pass) roll(ctx context.Context) outcome.Outcome {
 	world := p.world(p.report.Servers, p.report.Settled)
 	plan := rollout.Decide(world, metav1.NewTime(p.Clock.Now()))
+	actor := rollout.Actor{Applier: p.applier(), Reread: p.reread}
+	if plan.Fence != "" {
+		if err := actor.Fence(ctx, p.cluster, plan.Fence); err != nil {
+			return outcome.Failed(err) // the journal stays as it is
+		}
+	}
 	p.report.Rollout = &plan
 	if plan.Next != nil {
-		p.report.RestartReason = p.restartReason(*plan.Next)
+		p.report.RestartReason = world.Restarts[plan.Next.Server]
 	}
 	if plan.Step == nil {
-		return outcome.Continue()
+		return p.takeOrder(ctx) // of a server that does not wait for anything
 	}
 	if err := p.writeStatus(ctx); err != nil {
 		return outcome.Failed(err)
 	}
-	actor := rollout.Actor{Applier: p.applier(), Reread: func(ctx context.Context) rollout.World {
-		return p.world(p.look(ctx, p.Live))
-	}}
+	if out := p.takeOrder(ctx); out.Stops() {
+		return out
+	}
 	out, err := actor.Act(ctx, p.cluster, *p.report.Rendered, *plan.Step)
 	switch {
 	case err != nil:
@@ -173,47 +199,110 @@ func (p *pass) roll(ctx context.Context) outcome.Outcome {
 	case out.Stops():
 		return out
 	}
-	p.Events.Action(p.cluster, nil, "RolloutStep", string(plan.Step.Kind), fmt.Sprintf("%s of %s", plan.Step.Kind, plan.Step.Server))
+	p.tellStep(plan)
 	return outcome.Retry(whenBusy, "step taken")
 }
 
-func (p *pass) world(servers fact.Fact[facts.Servers], verdict settled.Verdict) rollout.World {
-	world := rollout.World{
-		Target: p.report.Rendered.Revision, Servers: servers, Settled: verdict,
-		Journal: p.cluster.Status.Rollout, Differs: map[string]bool{},
-	}
-	known, _ := servers.Get()
-	unfinished := p.unfinished() // being completed, which restarts nothing
-	for _, wanted := range p.report.Rendered.Servers {
-		world.Planned = append(world.Planned, wanted.Name)
-		if server := known.Get(wanted.Name); server.StatefulSet != nil && !unfinished[wanted.Name] {
-			world.Differs[wanted.Name] = !p.asRendered(wanted, server)
+// reread makes the World that a step is taken on. The StatefulSets are read first, and then the NatsCluster: while that is
+// still the one that was decided on, nobody else has begun a step, so that whoever begins one later makes the StatefulSet's
+// resourceVersion fail. Where it is not, or where these facts would hold the whole NatsCluster, nothing is known.
+func (p *pass) reread(ctx context.Context) rollout.World {
+	servers, verdict := p.look(ctx, p.Live)
+	world := p.world(servers, verdict)
+	var live v1beta1.NatsCluster
+	err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.cluster), &live)
+	switch {
+	case err != nil:
+		world.Servers = fact.Unknown[facts.Servers](err.Error())
+	case live.UID != p.cluster.UID || live.ResourceVersion != p.cluster.ResourceVersion:
+		world.Servers = fact.Unknown[facts.Servers]("the NatsCluster was changed meanwhile")
+	default:
+		if hold := p.planOn(servers).Hold; hold != nil {
+			world.Servers = fact.Unknown[facts.Servers](hold.Message)
 		}
 	}
 	return world
 }
 
-// asRendered compares without a request. A comparison that fails counts as a difference: the step that follows
-// fails with the same error, and says so.
-func (p *pass) asRendered(wanted render.Server, server facts.Server) bool {
-	if server.ConfigMap == nil {
-		return false
+func (p *pass) tellStep(plan rollout.Plan) {
+	note := fmt.Sprintf("%s of %s", plan.Step.Kind, plan.Step.Server)
+	if plan.Forced {
+		note += ", as ordered by " + v1beta1.AnnotationForceStep
 	}
-	config, err := p.applier().Matches(p.cluster, wanted.ConfigMap, server.ConfigMap)
-	if !config || err != nil {
-		return false
-	}
-	set, err := p.applier().Matches(p.cluster, wanted.StatefulSet, server.StatefulSet)
-	return set && err == nil
+	p.Events.Action(p.cluster, nil, "RolloutStep", string(plan.Step.Kind), note)
 }
 
-func (p *pass) restartReason(step rollout.Step) string {
-	if step.Kind != rollout.Restart {
-		return ""
+// takeOrder takes the annotation force-step off the NatsCluster, once it is read, whatever it names.
+func (p *pass) takeOrder(ctx context.Context) outcome.Outcome {
+	if _, ordered := p.cluster.Annotations[v1beta1.AnnotationForceStep]; !ordered {
+		return outcome.Continue()
 	}
-	servers, _ := p.report.Servers.Get()
-	wanted, _ := p.report.Rendered.Server(step.Server) // a restart is of a planned server
-	return rollout.Reason(servers.Get(step.Server), wanted)
+	without := p.cluster.DeepCopy()
+	delete(without.Annotations, v1beta1.AnnotationForceStep)
+	patch := client.MergeFromWithOptions(p.cluster, client.MergeFromWithOptimisticLock{})
+	if err := p.Client.Patch(ctx, without, patch); err != nil {
+		return outcome.Failed(fmt.Errorf("taking %s off %s: %w", v1beta1.AnnotationForceStep, p.cluster.Name, err))
+	}
+	p.cluster.ResourceVersion = without.ResourceVersion
+	return outcome.Continue()
+}
+
+func (p *pass) world(servers fact.Fact[facts.Servers], verdict settled.Verdict) rollout.World {
+	world := rollout.World{
+		Target: p.report.Rendered.Revision, Servers: servers, Settled: verdict, Journal: p.cluster.Status.Rollout,
+		Restarts: reload.Decide(p.changes(servers, verdict), p.Clock.Now()).Restarts(),
+		EverUp:   map[string]bool{},
+		Paused:   ptr.Deref(p.cluster.Spec.Rollout.Paused, false), Force: p.cluster.Annotations[v1beta1.AnnotationForceStep],
+	}
+	for _, wanted := range p.report.Rendered.Servers {
+		world.Planned = append(world.Planned, wanted.Name)
+	}
+	for _, server := range p.cluster.Status.Servers {
+		world.EverUp[server.Name] = server.Version != ""
+	}
+	for name, completing := range p.unfinished() { // which restarts nothing
+		if completing {
+			delete(world.Restarts, name)
+		}
+	}
+	return world
+}
+
+// reload brings about what needs no restart.
+func (p *pass) reload(ctx context.Context) outcome.Outcome {
+	world := p.changes(p.report.Servers, p.report.Settled)
+	plan := reload.Decide(world, p.Clock.Now())
+	p.report.Reload = plan
+	var reloader reload.Reloader
+	if p.system != nil {
+		reloader = p.system
+	}
+	if err := reload.Act(ctx, p.applier(), reloader, p.cluster, world, plan, p.Clock.Now()); err != nil {
+		return p.failed(err)
+	}
+	return outcome.Continue()
+}
+
+// changes compares the servers with what is rendered for them, without a request. A comparison that fails counts as a
+// difference: the step that follows fails with the same error, and says so.
+func (p *pass) changes(servers fact.Fact[facts.Servers], verdict settled.Verdict) reload.World {
+	known, _ := servers.Get()
+	world := reload.World{
+		Rendered: *p.report.Rendered, Servers: known, Processes: verdict.Servers, Credentials: p.hasSystemUser(),
+		Pods: map[string]bool{}, Configs: map[string]bool{},
+	}
+	for _, wanted := range p.report.Rendered.Servers {
+		server := known.Get(wanted.Name)
+		if server.StatefulSet != nil {
+			same, err := p.applier().Matches(p.cluster, wanted.StatefulSetAt(server.TemplateRevision()), server.StatefulSet)
+			world.Pods[server.Name] = same && err == nil
+		}
+		if server.ConfigMap != nil {
+			same, err := p.applier().Matches(p.cluster, reload.Carry(wanted.ConfigMap, server.ConfigMap), server.ConfigMap)
+			world.Configs[server.Name] = same && err == nil
+		}
+	}
+	return world
 }
 
 func (p *pass) hold(hold workload.Hold) outcome.Outcome {
@@ -256,7 +345,7 @@ func passing(err error) bool {
 // wake is when to look again if nothing happens.
 func (p *pass) wake() time.Duration {
 	switch {
-	case p.report.Rollout != nil && p.report.Rollout.Journal != nil || len(p.report.Workload.Create) > 0:
+	case p.report.Rollout != nil && p.report.Rollout.Journal != nil || len(p.report.Workload.Create) > 0 || len(p.report.Reload.Pending()) > 0:
 		return whenBusy
 	case p.report.Settled.Settled && p.report.Hold == nil:
 		return whenSettled

@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/kit/outcome"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/internal/nats/settled"
+	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
 )
 
 // Owner is the controller's field owner and user agent.
@@ -37,8 +38,10 @@ type Reconciler struct {
 	Client client.Client
 	// Live reads from the API server: Secrets, which are not cached, and whatever a step is decided on.
 	Live client.Reader
-	// Monitor reads the servers' monitoring ports.
+	// Monitor reads the servers' monitoring ports, where a NatsCluster names no system user.
 	Monitor settled.MonitorAPI
+	// System keeps the connections to the system accounts of the others.
+	System *sysapi.Pool
 	// Events and Metrics tell of transitions and conditions.
 	Events  events.Recorder
 	Metrics *metrics.Recorder
@@ -61,10 +64,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta1.NatsCluster
 	out := outcome.Continue()
 	for _, concern := range []func(context.Context) outcome.Outcome{
 		p.readServers,      // what the API server and the servers say
+		p.readTrust,        // whom the servers are to trust
 		p.refuse,           // what cannot be carried out
 		p.keepCertificates, // certificates: ours are kept valid, named ones are read
 		p.render,           // the objects that the spec asks for
 		p.bringIntoBeing,   // refusals, shared objects, missing servers
+		p.reload,           // what running servers take over
 		p.roll,             // at most one step of a rollout
 	} {
 		if out = concern(ctx); out.Stops() {

@@ -46,6 +46,11 @@ func (s Servers) Get(name string) Server {
 	return Server{Name: name}
 }
 
+// Running are the servers that may have a process: those with a StatefulSet, or with a Pod that has lost it.
+func (s Servers) Running() Servers {
+	return slices.DeleteFunc(slices.Clone(s), func(server Server) bool { return server.StatefulSet == nil && server.Pod == nil })
+}
+
 // Existing are the servers that have a StatefulSet.
 func (s Servers) Existing() Servers {
 	return slices.DeleteFunc(slices.Clone(s), func(server Server) bool { return server.StatefulSet == nil })
@@ -110,12 +115,32 @@ func ordinalOf(name, prefix, suffix string) (int, bool) {
 	return ordinal, hasPrefix && hasSuffix && err == nil && ordinal >= 0 && strconv.Itoa(ordinal) == digits
 }
 
-// Revision is the revision that the server's StatefulSet was written for, empty without one.
-func (s Server) Revision() string {
+// TemplateRevision is the revision that the server's Pod template was written for, empty without one. A reload brings a
+// newer one to the process and leaves this as it is.
+func (s Server) TemplateRevision() string {
 	if s.StatefulSet == nil {
 		return ""
 	}
 	return s.StatefulSet.Spec.Template.Annotations[v1beta1.AnnotationConfigRevision]
+}
+
+// ImageTag is the tag of the image that the server's StatefulSet runs, which is nats-server's version; empty without one.
+func (s Server) ImageTag() string {
+	if s.StatefulSet == nil {
+		return ""
+	}
+	return ImageTag(s.StatefulSet)
+}
+
+// ImageTag is the tag of the image that a StatefulSet of a server runs.
+func ImageTag(set *appsv1.StatefulSet) string {
+	for _, container := range set.Spec.Template.Spec.Containers {
+		if container.Name == Container {
+			image, _, _ := strings.Cut(container.Image, "@")
+			return image[strings.LastIndex(image, ":")+1:]
+		}
+	}
+	return ""
 }
 
 // NotReady says why the server's Pod is not Ready at the StatefulSet's present template; empty when it is. The
@@ -123,34 +148,83 @@ func (s Server) Revision() string {
 func (s Server) NotReady() string {
 	set, pod := s.StatefulSet, s.Pod
 	switch {
-	case set == nil:
+	case set == nil && pod == nil:
 		return s.Name + " does not exist yet"
+	case set == nil:
+		return s.NotServing()
 	case set.Status.ObservedGeneration < set.Generation:
 		return "the StatefulSet controller has not taken up the template of " + s.Name
+	case pod != nil && pod.DeletionTimestamp == nil && !metav1.IsControlledBy(pod, set):
+		return fmt.Sprintf("Pod %s is not of the StatefulSet that is there now", pod.Name)
+	case pod != nil && pod.DeletionTimestamp == nil && pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision:
+		return fmt.Sprintf("Pod %s has the template before the last", pod.Name)
+	}
+	return s.NotServing()
+}
+
+// NotServing says why the server's Pod is not Ready, at whatever template; empty when it is.
+func (s Server) NotServing() string {
+	switch pod := s.Pod; {
 	case pod == nil:
 		return fmt.Sprintf("Pod %s-0 does not exist yet", s.Name)
 	case pod.DeletionTimestamp != nil:
 		return fmt.Sprintf("Pod %s is shutting down", pod.Name)
-	case pod.Labels[appsv1.ControllerRevisionHashLabelKey] != set.Status.UpdateRevision:
-		return fmt.Sprintf("Pod %s has the template before the last", pod.Name)
 	case !podCondition(pod, corev1.PodReady):
 		return fmt.Sprintf("Pod %s is not Ready%s", pod.Name, trouble(pod))
 	}
 	return ""
 }
 
-// NeverStarted says that the server's Pod exists and its nats container has not run in it: such a server
-// serves nobody, so a new template takes nothing away.
-func (s Server) NeverStarted() bool {
-	if s.Pod == nil || s.Pod.DeletionTimestamp != nil || s.Pod.Status.Phase != corev1.PodPending {
+// Orphaned says that the server's Pod runs without its StatefulSet, at another revision than that one: a new
+// StatefulSet would adopt the Pod and restart it.
+func (s Server) Orphaned(revision string) bool {
+	return s.StatefulSet == nil && s.Pod != nil && s.Pod.DeletionTimestamp == nil &&
+		s.Pod.Annotations[v1beta1.AnnotationConfigRevision] != revision
+}
+
+// Stopped says that no nats-server runs in the server's Pod, if there is one: a new template takes nothing away.
+func (s Server) Stopped() bool {
+	status := s.container()
+	return s.Pod == nil || status == nil || status.State.Running == nil
+}
+
+// Stuck says that the server does not run and cannot come up with the template that it has: the kubelet or the scheduler has
+// said so, or the StatefulSet has been scaled to nothing.
+func (s Server) Stuck() bool {
+	if !s.Stopped() || s.Pod != nil && s.Pod.DeletionTimestamp != nil {
 		return false
 	}
-	for _, status := range s.Pod.Status.ContainerStatuses {
-		if status.Name == Container {
-			return status.State.Waiting != nil && status.LastTerminationState.Terminated == nil && status.RestartCount == 0
+	if set := s.StatefulSet; set != nil && set.Spec.Replicas != nil && *set.Spec.Replicas == 0 {
+		return true
+	}
+	if s.Pod != nil && slices.ContainsFunc(s.Pod.Status.Conditions, noNode) {
+		return true
+	}
+	status := s.container()
+	return status != nil && status.State.Waiting != nil && slices.Contains(hopeless, status.State.Waiting.Reason)
+}
+
+func noNode(c corev1.PodCondition) bool {
+	return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable
+}
+
+// hopeless are the reasons for which a kubelet does not start a container until something is changed.
+var hopeless = []string{
+	"CrashLoopBackOff", "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError",
+	"CreateContainerError", "RunContainerError",
+}
+
+// container is the state of the container that runs nats-server; nil while the Pod has none.
+func (s Server) container() *corev1.ContainerStatus {
+	if s.Pod == nil {
+		return nil
+	}
+	for i := range s.Pod.Status.ContainerStatuses {
+		if s.Pod.Status.ContainerStatuses[i].Name == Container {
+			return &s.Pod.Status.ContainerStatuses[i]
 		}
 	}
-	return !podCondition(s.Pod, corev1.PodScheduled)
+	return nil
 }
 
 func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) bool {

@@ -101,7 +101,10 @@ func whole() Server {
 		Name:        "demo-1",
 		StatefulSet: &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: appsv1.StatefulSetStatus{ObservedGeneration: 2, UpdateRevision: "h2"}},
 		Pod: &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Name: "demo-1-0", Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: "h2"}},
+			ObjectMeta: metav1.ObjectMeta{
+				Name: "demo-1-0", Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: "h2"},
+				OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: "demo-1", Controller: new(true)}},
+			},
 			Status: corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
 				{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue},
 			}},
@@ -119,8 +122,15 @@ func TestNotReady(t *testing.T) {
 		change func(*Server)
 		want   string
 	}{
-		"whole":                 {func(*Server) {}, ""},
-		"no StatefulSet":        {func(s *Server) { s.StatefulSet = nil }, "demo-1 does not exist yet"},
+		"whole":          {func(*Server) {}, ""},
+		"nothing at all": {func(s *Server) { s.StatefulSet, s.Pod = nil, nil }, "demo-1 does not exist yet"},
+		"no StatefulSet": {func(s *Server) { s.StatefulSet = nil }, ""},
+		"no StatefulSet, and the Pod goes": {func(s *Server) { s.StatefulSet, s.Pod.DeletionTimestamp = nil, &metav1.Time{} },
+			"Pod demo-1-0 is shutting down"},
+		"of an earlier StatefulSet": {func(s *Server) { s.StatefulSet.UID = "new" }, "Pod demo-1-0 is not of the StatefulSet that is there now"},
+		"of nobody":                 {func(s *Server) { s.Pod.OwnerReferences = nil }, "Pod demo-1-0 is not of the StatefulSet that is there now"},
+		"of an earlier StatefulSet, and it goes": {func(s *Server) { s.StatefulSet.UID, s.Pod.DeletionTimestamp = "new", &metav1.Time{} },
+			"Pod demo-1-0 is shutting down"},
 		"template not taken up": {func(s *Server) { s.StatefulSet.Generation = 3 }, "the StatefulSet controller has not taken up the template of demo-1"},
 		"no Pod":                {func(s *Server) { s.Pod = nil }, "Pod demo-1-0 does not exist yet"},
 		"shutting down":         {func(s *Server) { s.Pod.DeletionTimestamp = &metav1.Time{} }, "Pod demo-1-0 is shutting down"},
@@ -155,32 +165,75 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-func TestNeverStarted(t *testing.T) {
-	stuck := func(s *Server) {
-		s.Pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "exporter", RestartCount: 3}, waiting(Container, "ImagePullBackOff")}
+func TestStoppedAndStuck(t *testing.T) {
+	container := func(state corev1.ContainerState) func(*Server) {
+		return func(s *Server) {
+			s.Pod.Status.ContainerStatuses = []corev1.ContainerStatus{
+				{Name: "exporter", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}},
+				{Name: Container, State: state},
+			}
+		}
 	}
+	waits := func(reason string) func(*Server) {
+		return container(corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}})
+	}
+	running := container(corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
 	cases := map[string]struct {
-		change func(*Server)
-		want   bool
+		change         func(*Server)
+		stopped, stuck bool
 	}{
-		"the image is missing":         {stuck, true},
-		"no node":                      {func(s *Server) { s.Pod.Status.Conditions = nil }, true},
-		"scheduled, not yet looked at": {func(*Server) {}, false},
-		"no Pod":                       {func(s *Server) { stuck(s); s.Pod = nil }, false},
-		"shutting down":                {func(s *Server) { stuck(s); s.Pod.DeletionTimestamp = &metav1.Time{} }, false},
-		"the Pod runs":                 {func(s *Server) { stuck(s); s.Pod.Status.Phase = corev1.PodRunning }, false},
-		"it was restarted":             {func(s *Server) { stuck(s); s.Pod.Status.ContainerStatuses[1].RestartCount = 1 }, false},
-		"it ran and ended": {func(s *Server) {
-			stuck(s)
-			s.Pod.Status.ContainerStatuses[1].LastTerminationState.Terminated = &corev1.ContainerStateTerminated{}
-		}, false},
-		"it runs": {func(s *Server) { stuck(s); s.Pod.Status.ContainerStatuses[1].State = corev1.ContainerState{} }, false},
+		"it runs":               {running, false, false},
+		"not yet looked at":     {func(*Server) {}, true, false},
+		"no Pod":                {func(s *Server) { s.Pod = nil }, true, false},
+		"it is being made":      {waits("ContainerCreating"), true, false},
+		"the image is missing":  {waits("ImagePullBackOff"), true, true},
+		"the image was not had": {waits("ErrImagePull"), true, true},
+		"it crashes":            {waits("CrashLoopBackOff"), true, true},
+		"a Secret is missing":   {waits("CreateContainerConfigError"), true, true},
+		"it has just crashed":   {container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}), true, false},
+		"it crashes, and goes":  {func(s *Server) { waits("CrashLoopBackOff")(s); s.Pod.DeletionTimestamp = &metav1.Time{} }, true, false},
+		"no node for it": {func(s *Server) {
+			s.Pod.Status.Conditions[0] = corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable"}
+		}, true, true},
+		"held back by a gate": {func(s *Server) {
+			s.Pod.Status.Conditions[0] = corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "SchedulingGated"}
+		}, true, false},
+		"scaled to nothing":      {func(s *Server) { s.Pod, s.StatefulSet.Spec.Replicas = nil, new(int32(0)) }, true, true},
+		"about to be scaled so":  {func(s *Server) { running(s); s.StatefulSet.Spec.Replicas = new(int32(0)) }, false, false},
+		"one, as it should be":   {func(s *Server) { s.Pod, s.StatefulSet.Spec.Replicas = nil, new(int32(1)) }, true, false},
+		"neither set nor Pod":    {func(s *Server) { s.Pod, s.StatefulSet = nil, nil }, true, false},
+		"no set, and it crashes": {func(s *Server) { waits("CrashLoopBackOff")(s); s.StatefulSet = nil }, true, true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			server := whole()
 			tc.change(&server)
-			if got := server.NeverStarted(); got != tc.want {
+			if server.Stopped() != tc.stopped || server.Stuck() != tc.stuck {
+				t.Errorf("stopped %t, stuck %t; want %t, %t", server.Stopped(), server.Stuck(), tc.stopped, tc.stuck)
+			}
+		})
+	}
+}
+
+func TestOrphaned(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Server)
+		want   bool
+	}{
+		"it has its StatefulSet":     {func(*Server) {}, false},
+		"a Pod of an older revision": {func(s *Server) { s.StatefulSet = nil }, true},
+		"a Pod of the revision": {func(s *Server) {
+			s.StatefulSet = nil
+			s.Pod.Annotations = map[string]string{v1beta1.AnnotationConfigRevision: "new"}
+		}, false},
+		"a Pod that goes":                 {func(s *Server) { s.StatefulSet, s.Pod.DeletionTimestamp = nil, &metav1.Time{} }, false},
+		"neither a StatefulSet nor a Pod": {func(s *Server) { s.StatefulSet, s.Pod = nil, nil }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := whole()
+			server.Pod.Annotations = map[string]string{v1beta1.AnnotationConfigRevision: "old"}
+			tc.change(&server)
+			if got := server.Orphaned("new"); got != tc.want {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})

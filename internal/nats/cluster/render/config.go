@@ -20,8 +20,9 @@ const metadataRevision = "config_revision"
 type config struct {
 	ServerName string `json:"server_name"`
 	Listen     string `json:"listen"`
-	HTTP       string `json:"http"`
-	PIDFile    string `json:"pid_file"`
+	// HTTP is the port of the monitoring listener, on the address of the client listener.
+	HTTP    int    `json:"http"`
+	PIDFile string `json:"pid_file"`
 	// Lame duck: clients are left alone for the grace period and then told to go over the rest of the duration.
 	LameDuckDuration    string            `json:"lame_duck_duration"`
 	LameDuckGracePeriod string            `json:"lame_duck_grace_period"`
@@ -30,6 +31,19 @@ type config struct {
 	TLS                 *tlsConfig        `json:"tls,omitempty"`
 	Cluster             *clusterConfig    `json:"cluster,omitempty"`
 	JetStream           *jetStreamConfig  `json:"jetstream,omitempty"`
+	// Operator is its JWT. SystemAccount is a public key.
+	Operator        string            `json:"operator,omitempty"`
+	SystemAccount   string            `json:"system_account,omitempty"`
+	Resolver        *resolverConfig   `json:"resolver,omitempty"`
+	ResolverPreload map[string]string `json:"resolver_preload,omitempty"`
+}
+
+// resolverConfig is where a server keeps the JWTs of accounts. A full resolver has all of them, and drops one when it is
+// told to; a cache has those that were used of late.
+type resolverConfig struct {
+	Type        string `json:"type"`
+	Dir         string `json:"dir"`
+	AllowDelete bool   `json:"allow_delete,omitempty"`
 }
 
 type tlsConfig struct {
@@ -57,8 +71,8 @@ type jetStreamConfig struct {
 func configFor(p plan, ordinal int) config {
 	out := config{
 		ServerName:          ServerName(p.cluster.Name, ordinal),
-		Listen:              fmt.Sprintf("0.0.0.0:%d", portClient),
-		HTTP:                fmt.Sprintf("0.0.0.0:%d", PortMonitor),
+		Listen:              fmt.Sprintf("0.0.0.0:%d", PortClient),
+		HTTP:                PortMonitor,
 		PIDFile:             filePID,
 		LameDuckDuration:    "2m",
 		LameDuckGracePeriod: "10s",
@@ -85,7 +99,26 @@ func configFor(p plan, ordinal int) config {
 			MaxFileStore:   p.limits.file,
 		}
 	}
+	if p.trust != nil {
+		out.Operator, out.SystemAccount = p.trust.OperatorJWT, p.trust.SystemAccount
+		out.Resolver = resolverFor(p.cluster.Spec.Auth.Resolver)
+	}
 	return out
+}
+
+func resolverFor(kind v1beta1.ResolverKind) *resolverConfig {
+	if kind == v1beta1.ResolverCache {
+		return &resolverConfig{Type: "cache", Dir: dirResolver}
+	}
+	return &resolverConfig{Type: "full", Dir: dirResolver, AllowDelete: true}
+}
+
+// preload has a server know its system account before it reaches another server.
+func (t *Trust) preload() map[string]string {
+	if t == nil {
+		return nil
+	}
+	return map[string]string{t.SystemAccount: t.SystemAccountJWT}
 }
 
 func tlsAt(dir string) *tlsConfig {

@@ -3,6 +3,7 @@ package render
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
@@ -23,6 +24,17 @@ type Input struct {
 	ClientTLS *Certificate
 	// RoutesTLS is the certificate of the route listener, as ClientTLS. It is not looked at with one server.
 	RoutesTLS *Certificate
+	// Trust is whom the servers trust; nil without spec.auth.
+	Trust *Trust
+}
+
+// Trust is a NATS operator and its system account.
+type Trust struct {
+	// OperatorJWT is the operator's JWT.
+	OperatorJWT string
+	// SystemAccount is the public key of the system account, and SystemAccountJWT its JWT. The latter is no part of
+	// the revision: servers that run take a new one as a claims update.
+	SystemAccount, SystemAccountJWT string
 }
 
 // ExporterDefaults is the exporter's image as the installation names it. Digest may be empty.
@@ -73,6 +85,15 @@ type Server struct {
 	ConfigMap *corev1.ConfigMap
 	// StatefulSet runs the server's one Pod.
 	StatefulSet *appsv1.StatefulSet
+}
+
+// StatefulSetAt is the server's StatefulSet as it would be rendered under another revision: one that a reload left behind.
+func (s Server) StatefulSetAt(revision string) *appsv1.StatefulSet {
+	set := s.StatefulSet.DeepCopy()
+	for _, object := range []*metav1.ObjectMeta{&set.ObjectMeta, &set.Spec.Template.ObjectMeta} {
+		object.Annotations = overlay(object.Annotations, map[string]string{v1beta1.AnnotationConfigRevision: revision})
+	}
+	return set
 }
 
 // UnsupportedError says that a spec cannot be carried out as it stands.

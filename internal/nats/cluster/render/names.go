@@ -18,7 +18,8 @@ const KeyCA = "ca.crt"
 
 // Ports of a server; a container port and a Service port of one name have the same number.
 const (
-	portClient  = 4222
+	// PortClient is where a server's clients connect.
+	PortClient  = 4222
 	portRoute   = 6222
 	portMetrics = 7777
 	// PortMonitor is where a server's HTTP monitoring answers; it has no authentication.
@@ -40,6 +41,7 @@ const (
 
 	filePID      = dirPID + "/nats.pid"
 	dirJetStream = dirData + "/jetstream"
+	dirResolver  = dirData + "/resolver"
 )
 
 // ServerName is the name of the server with that ordinal, and of its StatefulSet.
@@ -49,6 +51,11 @@ func ServerName(cluster string, ordinal int) string {
 
 // RoutesSecretName is the Secret of the route certificate that the controller keeps itself.
 func RoutesSecretName(cluster string) string { return cluster + "-routes-tls" }
+
+// ClientHost is the name of the client Service, for which the client listener's certificate has to be valid.
+func ClientHost(cluster *v1beta1.NatsCluster) string {
+	return fmt.Sprintf("%s.%s.svc", cluster.Name, cluster.Namespace)
+}
 
 // RouteDomain is the domain of the names under which the servers dial each other.
 func RouteDomain(cluster *v1beta1.NatsCluster) string {

@@ -73,7 +73,7 @@ func natsContainer(p plan) corev1.Container {
 		Command: []string{"nats-server", "--config", dirConfig + "/" + ConfigKey},
 		Env:     p.limits.goMemoryLimit(),
 		Ports: []corev1.ContainerPort{
-			containerPort(nameClient, portClient),
+			containerPort(nameClient, PortClient),
 			containerPort(nameRoute, portRoute),
 			containerPort(nameMonitor, PortMonitor),
 		},

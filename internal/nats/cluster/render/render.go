@@ -16,14 +16,16 @@ type plan struct {
 	limits              limits
 	// clientTLS and routesTLS are the certificates to mount, nil where the listener has none.
 	clientTLS, routesTLS *Certificate
+	// trust is whom the servers trust, nil where they take everybody.
+	trust *Trust
 }
 
 // clustered says that there are servers to make routes to. One server runs alone: nats-server refuses a
 // clustered JetStream without routes, and cannot found a meta group of one.
 func (p plan) clustered() bool { return p.cluster.Spec.Replicas > 1 }
 
-// keepsData says that the servers have a store on a volume.
-func (p plan) keepsData() bool { return p.cluster.Spec.JetStream != nil }
+// keepsData says that the servers have something to store: streams, or the JWTs of accounts.
+func (p plan) keepsData() bool { return p.cluster.Spec.JetStream != nil || p.trust != nil }
 
 // claim is the template of each server's claim, nil where the store, if any, ends with the Pod.
 func (p plan) claim() *v1beta1.VolumeClaimTemplate {
@@ -54,6 +56,7 @@ func Render(in Input) (Output, error) {
 	revision := revisionOf(p, servers)
 	for ordinal := range servers {
 		configs[ordinal].ServerMetadata = map[string]string{metadataRevision: revision}
+		configs[ordinal].ResolverPreload = p.trust.preload()
 		servers[ordinal].Config = configs[ordinal].encode()
 		servers[ordinal].ConfigMap = configMap(p, servers[ordinal].Name, servers[ordinal].Config)
 		stamp(&servers[ordinal], revision)
@@ -89,6 +92,7 @@ func planOf(in Input) (plan, error) {
 		controllerNamespace: in.ControllerNamespace,
 		exporter:            exporter,
 		limits:              limits,
+		trust:               in.Trust,
 	}
 	if spec.TLS != nil {
 		p.clientTLS = orNamed(in.ClientTLS, spec.TLS.SecretRef.Name)
@@ -127,9 +131,8 @@ func endpoints(p plan) v1beta1.Endpoints {
 	if p.clientTLS != nil {
 		scheme = "tls"
 	}
-	name, namespace := p.cluster.Name, p.cluster.Namespace
 	return v1beta1.Endpoints{
-		Client:  fmt.Sprintf("%s://%s.%s.svc:%d", scheme, name, namespace, portClient),
-		Monitor: fmt.Sprintf("http://%s.%s.svc:%d", headlessName(p.cluster), namespace, PortMonitor),
+		Client:  fmt.Sprintf("%s://%s:%d", scheme, ClientHost(p.cluster), PortClient),
+		Monitor: fmt.Sprintf("http://%s.%s.svc:%d", headlessName(p.cluster), p.cluster.Namespace, PortMonitor),
 	}
 }

@@ -198,7 +198,7 @@ func (b box) move(config []byte, base int) []byte {
 	}
 	if base > 0 {
 		text = strings.ReplaceAll(text, "0.0.0.0:4222", fmt.Sprintf("127.0.0.1:%d", base))
-		text = strings.ReplaceAll(text, "0.0.0.0:8222", fmt.Sprintf("127.0.0.1:%d", base+portShift))
+		text = strings.ReplaceAll(text, `"http": 8222`, fmt.Sprintf(`"http": %d`, base+portShift))
 	}
 	return []byte(text)
 }
@@ -279,6 +279,9 @@ func get(t *testing.T, url string, into any) {
 	}
 }
 
+// certificateName is whom the certificates of a box are of.
+const certificateName = "demo.default.svc"
+
 func selfSigned(t *testing.T) (certificate, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -287,6 +290,7 @@ func selfSigned(t *testing.T) (certificate, key []byte) {
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		DNSNames: []string{certificateName},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {

@@ -168,34 +168,6 @@ func TestRevisionIgnores(t *testing.T) {
 	}
 }
 
-// The digest of the claim template moves with the template and with nothing else.
-func TestVolumeTemplateDigest(t *testing.T) {
-	of := func(change func(*v1beta1.NatsClusterSpec)) string {
-		out := mustRender(t, with(func(_ *render.Input, spec *v1beta1.NatsClusterSpec) { change(spec) }))
-		return out.Servers[0].StatefulSet.Annotations[v1beta1.AnnotationVolumeTemplateDigest]
-	}
-	want := of(func(*v1beta1.NatsClusterSpec) {})
-	if want == "" {
-		t.Fatal("no digest")
-	}
-	if got := of(func(s *v1beta1.NatsClusterSpec) { s.Version, s.Replicas = "2.15.2", 5 }); got != want {
-		t.Errorf("moved with the version: %s, was %s", got, want)
-	}
-	for name, change := range map[string]func(*v1beta1.NatsClusterSpec){
-		"size": func(s *v1beta1.NatsClusterSpec) {
-			s.JetStream.VolumeClaimTemplate.Spec.Resources.Requests = quantities("storage", "30Gi")
-		},
-		"class": func(s *v1beta1.NatsClusterSpec) {
-			s.JetStream.VolumeClaimTemplate.Spec.StorageClassName = new("fast")
-		},
-		"removed": func(s *v1beta1.NatsClusterSpec) { s.JetStream.VolumeClaimTemplate = nil },
-	} {
-		if got := of(change); got == want {
-			t.Errorf("%s: did not move", name)
-		}
-	}
-}
-
 // Render gives the same objects again, and does not write to its input.
 func TestRenderIsDeterministic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

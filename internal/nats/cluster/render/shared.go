@@ -19,7 +19,7 @@ func clientService(p plan) *corev1.Service {
 		Spec: corev1.ServiceSpec{
 			Type:     corev1.ServiceTypeClusterIP,
 			Selector: selectServers(p.cluster.Name),
-			Ports:    []corev1.ServicePort{servicePort(nameClient, portClient)},
+			Ports:    []corev1.ServicePort{servicePort(nameClient, PortClient)},
 		},
 	}
 }
@@ -28,7 +28,7 @@ func clientService(p plan) *corev1.Service {
 // only after it has found the others by these names.
 func headlessService(p plan) *corev1.Service {
 	ports := []corev1.ServicePort{
-		servicePort(nameClient, portClient),
+		servicePort(nameClient, PortClient),
 		servicePort(nameRoute, portRoute),
 		servicePort(nameMonitor, PortMonitor),
 	}
@@ -80,7 +80,7 @@ func networkPolicy(p plan) *networkingv1.NetworkPolicy {
 		MatchLabels: selectServers(p.cluster.Name),
 	}}}
 	rules := []networkingv1.NetworkPolicyIngressRule{
-		{Ports: policyPort(portClient)},
+		{Ports: policyPort(PortClient)},
 		{Ports: policyPort(portRoute), From: servers},
 	}
 	// A rule without peers admits everybody: with nobody to admit there must be no rule.

@@ -56,19 +56,20 @@ func statefulSet(p plan, server string) (*appsv1.StatefulSet, error) {
 	if p.claim() != nil {
 		set.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{claimTemplate(p, server)}
 	}
-	set.Annotations = map[string]string{
-		v1beta1.AnnotationVolumeTemplateDigest: digest(set.Spec.VolumeClaimTemplates),
-	}
 	return set, nil
 }
 
-// podAnnotations tell of a Pod which route certificate it was started with: the concern that keeps the
-// certificate replaces a lost CA only once every Pod trusts the new one.
+// podAnnotations tell of a Pod which certificates it was started with. Of the routes' it is asked by the concern that keeps
+// them: it replaces a lost CA only once every Pod trusts the new one.
 func podAnnotations(p plan) map[string]string {
-	if p.routesTLS == nil {
-		return nil
+	out := map[string]string{}
+	if p.routesTLS != nil {
+		out[v1beta1.AnnotationRouteCertificate] = p.routesTLS.Digest
 	}
-	return map[string]string{v1beta1.AnnotationRouteCertificate: p.routesTLS.Digest}
+	if p.clientTLS != nil {
+		out[v1beta1.AnnotationClientCertificate] = p.clientTLS.Digest
+	}
+	return out
 }
 
 // claimTemplate is the claim of one server's store.

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -63,14 +64,22 @@ func (a *Actor) restart(ctx context.Context, cluster *v1beta1.NatsCluster, out r
 	if err := a.Applier.Try(ctx, cluster, wanted.StatefulSet); err != nil {
 		return err
 	}
-	if server.ConfigMap == nil {
-		if _, err := a.Applier.Apply(ctx, cluster, wanted.ConfigMap); err != nil {
-			return err
-		}
-	} else if err := a.Applier.ApplyAt(ctx, cluster, wanted.ConfigMap, at(server.ConfigMap)); err != nil {
+	config, set := apply.Precondition{}, apply.Precondition{}
+	if server.ConfigMap != nil {
+		config = at(server.ConfigMap)
+	}
+	if server.StatefulSet != nil {
+		set = at(server.StatefulSet)
+	}
+	if err := a.Applier.ApplyAt(ctx, cluster, wanted.ConfigMap, config); err != nil {
 		return err
 	}
-	return a.Applier.ApplyAt(ctx, cluster, wanted.StatefulSet, at(server.StatefulSet))
+	if server.StatefulSet != nil {
+		if same, err := a.Applier.Matches(cluster, wanted.StatefulSet, server.StatefulSet); same || err != nil {
+			return errors.Join(err, a.mark(ctx, cluster, server)) // nothing would be written, and an earlier write not be told
+		}
+	}
+	return a.Applier.ApplyAt(ctx, cluster, wanted.StatefulSet, set)
 }
 
 // remove deletes the StatefulSet, and with it the Pod, and then the configuration.
@@ -79,6 +88,31 @@ func (a *Actor) remove(ctx context.Context, server facts.Server) error {
 		return a.Applier.Delete(ctx, server.StatefulSet, at(server.StatefulSet))
 	}
 	return a.Applier.Delete(ctx, server.ConfigMap, at(server.ConfigMap))
+}
+
+// Fence makes every write fail that an earlier leader has sent for a step of the server and that has not arrived yet: it
+// carries a resourceVersion from before. The facts are read from the API server.
+func (a *Actor) Fence(ctx context.Context, cluster *v1beta1.NatsCluster, server string) error {
+	servers, known := a.Reread(ctx).Servers.Get()
+	if !known {
+		return fmt.Errorf("marking StatefulSet %s: the servers' objects are not known", server)
+	}
+	if live := servers.Get(server); live.StatefulSet != nil {
+		return a.mark(ctx, cluster, live)
+	}
+	return nil // a write for a StatefulSet that is gone fails anyway
+}
+
+// mark changes the StatefulSet, and nothing that its Pod is made of. It is no part of what is applied, and so has a field
+// owner of its own.
+func (a *Actor) mark(ctx context.Context, cluster *v1beta1.NatsCluster, server facts.Server) error {
+	marked := server.StatefulSet.DeepCopy()
+	metav1.SetMetaDataAnnotation(&marked.ObjectMeta, v1beta1.AnnotationFence, cluster.ResourceVersion)
+	patch := client.MergeFromWithOptions(server.StatefulSet, client.MergeFromWithOptimisticLock{})
+	if err := a.Applier.Client.Patch(ctx, marked, patch, client.FieldOwner(a.Applier.Owner+"-fence")); err != nil {
+		return fmt.Errorf("marking StatefulSet %s: %w", server.Name, err)
+	}
+	return nil
 }
 
 func at(object client.Object) apply.Precondition {

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,16 +22,25 @@ type Plan struct {
 	Next *Step
 	// Gates are the facts that hold the next step back, in order.
 	Gates []gates.Gate
+	// Paused says that spec.rollout.paused holds the next step back, whatever the gates say.
+	Paused bool
+	// Forced says that a person has ordered the step, whatever the gates say.
+	Forced bool
+	// Fence is a server that was chosen for a step that did not come about, and that the journal is about to drop. Its
+	// StatefulSet has to be marked first: a write of that step may still be on its way.
+	Fence string
 	// Journal is what status.rollout must say before the step is taken; nil when no rollout is under way.
 	Journal *v1beta1.RolloutStatus
 }
 
-// view is the World with one server looked away from.
+// view is the World as seen for one step.
 type view struct {
 	World
 	servers facts.Servers
-	// apart is a server that is down anyway or about to go for good; empty for none.
-	apart string
+	// next is the server of the step, empty where there is none.
+	next string
+	// apart says that next is about to go for good, or that its step is under way: its own state does not count.
+	apart bool
 }
 
 // Decide says which server may be touched now, if any. now is used only as the time at which a gate is first
@@ -38,31 +48,74 @@ type view struct {
 func Decide(w World, now metav1.Time) Plan {
 	servers, known := w.Servers.Get()
 	if !known {
-		plan := Plan{Gates: []gates.Gate{{Name: string(v1beta1.GateReady), Why: w.Servers.Why()}}, Journal: w.Journal}
-		return plan
+		return Plan{Gates: []gates.Gate{{Name: string(v1beta1.GateReady), Why: w.Servers.Why()}}, Journal: w.Journal}
 	}
 	waiting := order(w, servers)
-	if len(waiting) == 0 && (w.Journal == nil || w.Journal.Current == "") {
+	if len(waiting) == 0 && w.current() == "" {
 		return Plan{} // nothing to do, and nothing begun that has to prove itself
 	}
-	v := view{World: w, servers: servers}
-	plan := Plan{}
-	if len(waiting) > 0 {
-		plan.Next = choose(w, servers, waiting)
-		v.apart = lookAway(w, servers, *plan.Next)
+	plan := next(w, servers, waiting)
+	if plan.Next != nil || len(plan.Gates) > 0 { // or else the last step has proved complete
+		plan.Journal = journal(w, servers, waiting, plan, now)
 	}
-	if plan.Next == nil || !servers.Get(plan.Next.Server).NeverStarted() {
+	plan.Fence = fence(w, servers, plan.Journal)
+	return plan
+}
+
+// next chooses the next step, if one is left, and says what holds it.
+func next(w World, servers facts.Servers, waiting []Step) Plan {
+	v := view{World: w, servers: servers}
+	var plan Plan
+	if len(waiting) > 0 {
+		plan.Next, plan.Forced = choose(v, waiting)
+		plan.Paused = w.Paused && !plan.Forced
+		v.next = plan.Next.Server
+		v.apart = plan.Next.Kind == Remove || v.next == w.current()
+	}
+	if plan.Next == nil || plan.Next.Kind == Remove || !v.takesNothing(v.next) {
 		plan.Gates = gates.Closed(v, checks)
 	}
-	open := len(plan.Gates) == 0
-	if open && plan.Next == nil {
-		return Plan{} // the last step has proved complete
-	}
-	if open {
+	if plan.Forced || len(plan.Gates) == 0 && !plan.Paused {
 		plan.Step = plan.Next
 	}
-	plan.Journal = journal(w, servers, waiting, plan, now)
 	return plan
+}
+
+// current is the server whose step has begun and is not proved complete.
+func (w World) current() string {
+	if w.Journal == nil {
+		return ""
+	}
+	return w.Journal.Current
+}
+
+// takesNothing says that a new template takes nothing away by that server, since it does not run: it has never been up; or
+// its own step is under way; or it cannot come up as it is, and no other was begun with that does not run either. A server
+// that is only about to come back keeps its template, and the gate waits for it: if the target is bad, it is one of those
+// that still work.
+func (v view) takesNothing(name string) bool {
+	server := v.servers.Get(name)
+	if _, answers := v.Settled.Servers[name]; answers || !server.Stopped() {
+		return false
+	}
+	current := v.current()
+	if !v.EverUp[name] || current == name {
+		return true
+	}
+	return server.Stuck() && (current == "" || !v.servers.Get(current).Stopped())
+}
+
+// fence is the journalled server, if the journal is about to drop it and its step has not come about: its StatefulSet is
+// not at the revision that it was chosen for. One that is was written, and a write that was sent before that fails.
+func fence(w World, servers facts.Servers, next *v1beta1.RolloutStatus) string {
+	if w.current() == "" || next != nil && next.Current == w.current() {
+		return ""
+	}
+	server := servers.Get(w.current())
+	if server.StatefulSet == nil || server.TemplateRevision() == w.Journal.TargetRevision {
+		return ""
+	}
+	return server.Name
 }
 
 // order lists what is still to be done: servers beyond the plan first, then restarts; the highest ordinal
@@ -76,7 +129,7 @@ func order(w World, servers facts.Servers) []Step {
 			if server.StatefulSet != nil || server.ConfigMap != nil {
 				removals = append(removals, Step{Remove, server.Name})
 			}
-		case server.StatefulSet == nil || server.Revision() == w.Target && !w.Differs[server.Name]:
+		case !w.needsRestart(server):
 		case server.Name == w.Settled.MetaLeader:
 			last = append(last, Step{Restart, server.Name})
 		default:
@@ -86,29 +139,27 @@ func order(w World, servers facts.Servers) []Step {
 	return slices.Concat(removals, restarts, last)
 }
 
-// choose keeps to the journalled server while its step is undone: an earlier leader's late write for it can be
-// told by the StatefulSet's resourceVersion only if nobody goes on to another server in between. Otherwise a
-// server that never started goes first, and then the order counts.
-func choose(w World, servers facts.Servers, waiting []Step) *Step {
-	if w.Journal != nil {
-		if i := slices.IndexFunc(waiting, func(s Step) bool { return s.Server == w.Journal.Current }); i >= 0 {
-			return &waiting[i]
-		}
-	}
-	if i := slices.IndexFunc(waiting, func(s Step) bool { return servers.Get(s.Server).NeverStarted() }); i >= 0 {
-		return &waiting[i]
-	}
-	return &waiting[0]
+// needsRestart says whether the server has to be restarted to come to the target.
+func (w World) needsRestart(server facts.Server) bool {
+	_, needs := w.Restarts[server.Name]
+	return needs || server.Orphaned(w.Target)
 }
 
-// lookAway names the server whose own state does not count for its own step: one that goes for good, and one
-// that is down because its step is under way.
-func lookAway(w World, servers facts.Servers, next Step) string {
-	underWay := w.Journal != nil && w.Journal.Current == next.Server && servers.Get(next.Server).NotReady() != ""
-	if next.Kind == Remove || underWay {
-		return next.Server
+// choose takes the server that a person names. Otherwise one goes first by which nothing is taken away, since it may be what
+// all the others wait for; then the journalled one while its step is undone; and then the order counts.
+func choose(v view, waiting []Step) (next *Step, forced bool) {
+	if i := slices.IndexFunc(waiting, func(s Step) bool { return s.Kind == Restart && s.Server == v.Force }); i >= 0 {
+		return &waiting[i], true
 	}
-	return ""
+	for _, is := range []func(Step) bool{
+		func(s Step) bool { return s.Kind == Restart && v.takesNothing(s.Server) },
+		func(s Step) bool { return s.Server == v.current() },
+	} {
+		if i := slices.IndexFunc(waiting, is); i >= 0 {
+			return &waiting[i], false
+		}
+	}
+	return &waiting[0], false
 }
 
 // journal is the status.rollout that goes with the plan.
@@ -121,7 +172,7 @@ func journal(w World, servers facts.Servers, waiting []Step, plan Plan, now meta
 		next.Current = plan.Step.Server
 	}
 	for _, name := range w.Planned {
-		if name != next.Current && servers.Get(name).Revision() == w.Target && !w.Differs[name] {
+		if server := servers.Get(name); name != next.Current && server.StatefulSet != nil && !w.needsRestart(server) {
 			next.Updated = append(next.Updated, name)
 		}
 	}
@@ -155,34 +206,72 @@ var checks = []gates.Check[view]{
 // that is looked away from, its own silence and its own memberships are forgiven. A server that answers without
 // being a member of the meta group is as good as behind in it.
 func notSettled(v view) (string, bool) {
-	verdict := v.Settled
-	if !verdict.SettledApart(v.apart) {
+	verdict, apart := v.Settled, v.forgiven()
+	if !verdict.SettledApart(apart) {
 		return verdict.Message, true
 	}
-	outside := slices.DeleteFunc(slices.Clone(verdict.OutsideMeta), func(name string) bool { return name == v.apart })
+	outside := slices.DeleteFunc(slices.Clone(verdict.OutsideMeta), func(name string) bool { return name == apart })
 	if len(outside) > 0 {
 		return words.Reasons(outside) + ": not in the meta leader's list of members", true
 	}
 	return "", false
 }
 
-// notReady blocks until the Pod of every planned server is Ready at its template.
+// forgiven is the server whose own state does not count, empty for none.
+func (v view) forgiven() string {
+	if v.apart {
+		return v.next
+	}
+	return ""
+}
+
+// notReady blocks until the Pod of every planned server is Ready at its template, knows all the others, and until what is
+// left of a removed one has gone. The next server is about to get another template: the present one does not count.
 func notReady(v view) (string, bool) {
 	var why []string
 	for _, name := range v.Planned {
-		if reason := v.servers.Get(name).NotReady(); name != v.apart && reason != "" {
+		reason := v.servers.Get(name).NotReady()
+		if name == v.next {
+			reason = v.servers.Get(name).NotServing()
+		}
+		if name != v.forgiven() && reason != "" {
 			why = append(why, reason)
 		}
 	}
+	for _, server := range v.servers {
+		if server.Pod != nil && server.Name != v.next && !slices.Contains(v.Planned, server.Name) && server.StatefulSet == nil {
+			why = append(why, fmt.Sprintf("Pod %s is still there", server.Pod.Name))
+		}
+	}
+	why = append(why, apartFromEachOther(v)...)
 	return words.Reasons(why), len(why) > 0
 }
 
+// apartFromEachOther names the servers that have no route to some other that answers, the next one aside: it may be the
+// cause. Where there are Raft groups these tell as much; without JetStream nothing else does.
+func apartFromEachOther(v view) []string {
+	var answering []string
+	for _, name := range slices.Sorted(maps.Keys(v.Settled.Servers)) {
+		if name != v.next {
+			answering = append(answering, name)
+		}
+	}
+	var why []string
+	for _, name := range answering {
+		if knows := v.Settled.Servers[name].Remotes; knows < len(answering)-1 {
+			why = append(why, fmt.Sprintf("%s has routes to %d of %d other servers", name, knows, len(answering)-1))
+		}
+	}
+	return why
+}
+
 // notReported blocks until every server that was written for the target says itself that it runs it: only the
-// process knows what it was started with.
+// process knows what it was started with, or has reloaded. The next server is about to be written.
 func notReported(v view) (string, bool) {
 	var why []string
 	for _, name := range v.Planned {
-		if v.servers.Get(name).Revision() != v.Target || name == v.apart {
+		server := v.servers.Get(name)
+		if server.StatefulSet == nil || v.needsRestart(server) || name == v.next {
 			continue
 		}
 		if got := v.Settled.Servers[name].ConfigRevision; got != v.Target {

@@ -15,11 +15,17 @@ type World struct {
 	Planned []string
 	// Servers are the servers' objects.
 	Servers fact.Fact[facts.Servers]
-	// Differs are the planned servers whose objects are not as rendered, whatever revision they carry: a user's
-	// edit of a Pod template is put right like any other change.
-	Differs map[string]bool
+	// Restarts are the planned servers that need one to come to the target, and why. What a reload can bring about is not
+	// among them.
+	Restarts map[string]string
+	// EverUp are the servers that are on record as having run. One that is not serves nobody.
+	EverUp map[string]bool
 	// Settled is the verdict over the servers that exist.
 	Settled settled.Verdict
+	// Paused is spec.rollout.paused.
+	Paused bool
+	// Force is the server that the annotation force-step names; empty without it.
+	Force string
 	// Journal is status.rollout; nil outside a rollout.
 	Journal *v1beta1.RolloutStatus
 }

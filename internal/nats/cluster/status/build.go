@@ -2,6 +2,7 @@ package status
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,10 +11,11 @@ import (
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/conditions"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/reload"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 )
 
-// Build makes the status. now is used for transition times alone.
+// Build makes the status. now is used for transition times, and to tell how long a gate has been closed.
 func Build(r Report, now time.Time) v1beta1.NatsClusterStatus {
 	next := *r.Cluster.Status.DeepCopy()
 	next.ObservedGeneration = r.Cluster.Generation
@@ -35,7 +37,7 @@ func Build(r Report, now time.Time) v1beta1.NatsClusterStatus {
 	}
 	next.JetStream = jetstreamStatus(r)
 	next.Conditions = conditions.Set(r.Cluster.Status.Conditions, r.Cluster.Generation, now,
-		ready(r, known, int(ptr.Deref(next.ReadyReplicas, 0))), settledCondition(r), progressing(r, next))
+		ready(r, known, int(ptr.Deref(next.ReadyReplicas, 0))), settledCondition(r), progressing(r, next, now))
 	return next
 }
 
@@ -59,7 +61,7 @@ func serverEntries(r Report, servers facts.Servers) []v1beta1.ServerStatus {
 		}
 		entry.Ready = new(servers.Get(name).NotReady() == "")
 		if reported, ok := r.Settled.Servers[name]; ok {
-			entry.Version, entry.ConfigRevision = reported.Version, reported.ConfigRevision
+			entry.Version, entry.ConfigRevision = upTo(reported.Version, 64), upTo(reported.ConfigRevision, 63)
 		}
 		entries = append(entries, entry)
 	}
@@ -104,13 +106,30 @@ func commonVersion(r Report, next v1beta1.NatsClusterStatus) string {
 func configStatus(r Report) v1beta1.ConfigStatus {
 	config := v1beta1.ConfigStatus{
 		Revision:      r.Rendered.Revision,
-		AppliedBy:     v1beta1.ApplyRestart,
+		AppliedBy:     appliedBy(r),
 		RestartReason: r.Cluster.Status.Config.RestartReason,
 	}
 	if r.RestartReason != "" {
-		config.RestartReason = r.RestartReason
+		config.RestartReason = upTo(r.RestartReason, 1024)
 	}
 	return config
+}
+
+// appliedBy is Reload where some server was given the revision to reload: a restart brings it to all of them.
+func appliedBy(r Report) v1beta1.ApplyMethod {
+	servers, _ := r.Servers.Get()
+	for _, server := range servers.Existing() {
+		if reload.Given(server, r.Rendered.Revision) {
+			return v1beta1.ApplyReload
+		}
+	}
+	return v1beta1.ApplyRestart
+}
+
+// upTo bounds what comes from a server or from a configuration that somebody has edited: a status that is too long for its
+// schema would be refused as a whole.
+func upTo(text string, bytes int) string {
+	return strings.ToValidUTF8(text[:min(len(text), bytes)], "")
 }
 
 func jetstreamStatus(r Report) *v1beta1.JetStreamStatus {

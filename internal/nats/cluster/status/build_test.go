@@ -25,7 +25,9 @@ import (
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func server(name string, isReady bool) facts.Server {
-	s := facts.Server{Name: name, StatefulSet: &appsv1.StatefulSet{}, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name + "-0"}}}
+	s := facts.Server{Name: name, StatefulSet: &appsv1.StatefulSet{}, Pod: &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: name + "-0", OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: name, Controller: new(true)}},
+	}}}
 	if isReady {
 		s.Pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	}

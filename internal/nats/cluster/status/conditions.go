@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,7 +42,7 @@ func settledCondition(r Report) metav1.Condition {
 }
 
 // progressing is the first that holds, in the order of the reasons in the api package.
-func progressing(r Report, next v1beta1.NatsClusterStatus) metav1.Condition {
+func progressing(r Report, next v1beta1.NatsClusterStatus, now time.Time) metav1.Condition {
 	is := func(value metav1.ConditionStatus, reason, message string) metav1.Condition {
 		return condition(v1beta1.ConditionProgressing, value, reason, message)
 	}
@@ -62,8 +63,13 @@ func progressing(r Report, next v1beta1.NatsClusterStatus) metav1.Condition {
 		return is(metav1.ConditionTrue, v1beta1.ReasonCreating, message)
 	}
 	if r.Rollout != nil && r.Rollout.Journal != nil {
-		reason, message := rolling(r)
+		reason, message := rolling(r, now)
 		return is(metav1.ConditionTrue, reason, message)
+	}
+	if pending := r.Reload.Pending(); len(pending) > 0 {
+		return is(metav1.ConditionTrue, v1beta1.ReasonReloadPending, fmt.Sprintf(
+			"waiting for %s to load the new configuration, without a restart; nothing to do: a kubelet may take two minutes to bring it, and after three the server is restarted instead",
+			words.Names(pending)))
 	}
 	return is(metav1.ConditionFalse, v1beta1.ReasonUpToDate, "every server runs what the spec asks for")
 }
@@ -90,8 +96,11 @@ func creating(r Report, next v1beta1.NatsClusterStatus) string {
 	return fmt.Sprintf("creating servers (%d of %d are up); %s", total-len(missing), total, words.Reasons(why))
 }
 
+// blockedAfter is how long a gate may be closed before that is worth a warning (nats-operator v1 design, 4.4 Rollout).
+const blockedAfter = 10 * time.Minute
+
 // rolling says which server, what is waited for, and what to do.
-func rolling(r Report) (reason, message string) {
+func rolling(r Report, now time.Time) (reason, message string) {
 	reason, message = v1beta1.ReasonRollingRestart, doing(r)
 	if next := r.Rollout.Next; next != nil && next.Kind == rollout.Remove {
 		reason = v1beta1.ReasonScalingDown
@@ -100,11 +109,54 @@ func rolling(r Report) (reason, message string) {
 			message = "before " + message
 		}
 	}
+	if r.Rollout.Paused && !underWay(r) {
+		return v1beta1.ReasonRolloutPaused, "paused " + message + "; set spec.rollout.paused to false to go on"
+	}
 	if len(r.Rollout.Gates) > 0 {
 		gate := r.Rollout.Gates[0]
 		message += fmt.Sprintf("; waiting for %s: %s", gate.Name, gate.Why)
 	}
+	if gate := r.Rollout.Journal.Gate; gate != nil && r.Rollout.Step == nil && now.Sub(gate.Since.Time) >= blockedAfter {
+		return v1beta1.ReasonGateBlocked, message + groups(r) + "; " + wayOut(r)
+	}
 	return reason, message + "; " + advice(r)
+}
+
+// groups names the Raft groups that hold the gate, and on which servers, worst first.
+func groups(r Report) string {
+	if r.Rollout.Gates[0].Name != string(v1beta1.GateSettled) || len(r.Settled.Groups) == 0 {
+		return ""
+	}
+	var named []string
+	for _, group := range r.Settled.Groups {
+		one := group.Group
+		if group.Reason == v1beta1.ReasonGroupsLeaderless {
+			one += " has no leader"
+		} else if len(group.Servers) > 0 {
+			one += " on " + words.Names(group.Servers)
+		}
+		named = append(named, one)
+	}
+	return ": " + words.Clauses(named)
+}
+
+// wayOut is what opens a gate that has been closed for long.
+func wayOut(r Report) string {
+	opens := "it opens by itself when all of them have a leader and every member is current"
+	if r.Rollout.Gates[0].Name != string(v1beta1.GateSettled) || len(r.Settled.Groups) == 0 {
+		opens = "it opens by itself when that holds"
+	}
+	next := r.Rollout.Next
+	if next == nil || next.Kind != rollout.Restart {
+		return opens
+	}
+	return fmt.Sprintf("%s; to restart %s all the same: kubectl annotate natscluster %s %s=%s", opens, next.Server, r.Cluster.Name, v1beta1.AnnotationForceStep, next.Server)
+}
+
+// underWay says that a server's step has begun and the server is not back yet.
+func underWay(r Report) bool {
+	current, next := r.Rollout.Journal.Current, r.Rollout.Next
+	return current != "" && (next == nil || next.Server != current) && (next == nil || !isBack(r, current))
 }
 
 // doing names the server that is being restarted, or the next one once that is back and runs what it should.
@@ -115,12 +167,11 @@ func doing(r Report) string {
 	if journal.Current != "" {
 		total++
 	}
-	underWay := journal.Current != "" && (next == nil || next.Server != journal.Current)
 	switch {
-	case r.Rollout.Step != nil || underWay && (next == nil || !isBack(r, journal.Current)):
+	case r.Rollout.Step != nil || underWay(r):
 		return fmt.Sprintf("restarting %s (%d of %d)", journal.Current, number, total)
-	case underWay:
-		number++
+	case journal.Current != "" && next.Server != journal.Current:
+		number++ // it is back
 	}
 	return fmt.Sprintf("before restarting %s (%d of %d)", next.Server, number, total)
 }

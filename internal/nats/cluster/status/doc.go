@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/certificates"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/reload"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/rollout"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/workload"
@@ -32,6 +33,8 @@ type Report struct {
 	Workload workload.Plan
 	// Settled is the verdict over the servers.
 	Settled settled.Verdict
+	// Reload is what each server needs to come to what is rendered.
+	Reload reload.Plan
 	// Rollout is the next step, or what it waits for; nil when the pass did not come to decide it, and then the
 	// journal stays as it is.
 	Rollout *rollout.Plan

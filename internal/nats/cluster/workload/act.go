@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/apply"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 )
 
@@ -20,15 +21,11 @@ import (
 // so that its own names every object that belongs to somebody else, and not only the first. But no server comes
 // into being while anything is in the way: one would run with somebody else's configuration, or wait for others
 // that cannot come.
-func Act(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsCluster, out render.Output, plan Plan) error {
+func Act(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsCluster, out render.Output, servers facts.Servers, plan Plan) error {
 	var errs []error
-	put := func(desired client.Object) bool {
+	for _, desired := range out.Shared {
 		_, err := applier.Apply(ctx, cluster, desired)
 		errs = append(errs, err)
-		return err == nil
-	}
-	for _, desired := range out.Shared {
-		put(desired)
 	}
 	errs = append(errs, dropPolicy(ctx, applier, cluster, out))
 	for _, server := range out.Servers {
@@ -39,14 +36,26 @@ func Act(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsClust
 	}
 	for _, server := range out.Servers {
 		if slices.Contains(plan.Create, server.Name) {
-			// The configuration first: a Pod that finds none waits, but one that finds an old one, or somebody
-			// else's, runs it.
-			if put(server.ConfigMap) {
-				put(server.StatefulSet)
-			}
+			errs = append(errs, create(ctx, applier, cluster, server, servers.Get(server.Name)))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// create makes what is missing of a server, and completes what was begun: never more than was seen. The configuration
+// first: a Pod that finds none waits, but one that finds an old one, or somebody else's, runs it.
+func create(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsCluster, wanted render.Server, seen facts.Server) error {
+	config, set := apply.Precondition{}, apply.Precondition{}
+	if seen.ConfigMap != nil {
+		config = apply.Precondition{UID: seen.ConfigMap.UID, ResourceVersion: seen.ConfigMap.ResourceVersion}
+	}
+	if seen.StatefulSet != nil {
+		set = apply.Precondition{UID: seen.StatefulSet.UID, ResourceVersion: seen.StatefulSet.ResourceVersion}
+	}
+	if err := applier.ApplyAt(ctx, cluster, wanted.ConfigMap, config); err != nil {
+		return err
+	}
+	return applier.ApplyAt(ctx, cluster, wanted.StatefulSet, set)
 }
 
 // dropPolicy deletes the NetworkPolicy when none is rendered any more.

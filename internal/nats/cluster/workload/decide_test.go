@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,11 +21,14 @@ const (
 	configNoStream   = `{"cluster":{}}`
 )
 
-func set(digest string) *appsv1.StatefulSet {
-	return &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1beta1.AnnotationVolumeTemplateDigest: digest}}}
+// set is a StatefulSet with one claim template, of that storage class.
+func set(class string) *appsv1.StatefulSet {
+	return &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{VolumeClaimTemplates: []corev1.PersistentVolumeClaim{
+		{ObjectMeta: metav1.ObjectMeta{Name: "data"}, Spec: corev1.PersistentVolumeClaimSpec{StorageClassName: &class}},
+	}}}
 }
 
-// rendered are n servers whose claim template has the digest d1.
+// rendered are n servers whose claim template is of class d1.
 func rendered(n int) render.Output {
 	var out render.Output
 	for i := range n {
@@ -42,6 +46,13 @@ func server(ordinal int, changes ...func(*facts.Server)) facts.Server {
 		change(&s)
 	}
 	return s
+}
+
+// at has a StatefulSet run that version.
+func at(version string, sets ...*appsv1.StatefulSet) {
+	for _, set := range sets {
+		set.Spec.Template.Spec.Containers = []corev1.Container{{Name: facts.Container, Image: "nats:" + version}}
+	}
 }
 
 func config(text string) func(*facts.Server) {
@@ -102,20 +113,59 @@ func TestDecide(t *testing.T) {
 		"a standalone claim that nobody plans on":               {world(2, true, server(0), server(1), server(7, bare, claim(standalone, false))), Plan{}},
 
 		"fewer servers with JetStream": {world(2, true, server(0), server(1), server(2)), hold(v1beta1.ReasonScaleDownBlocked,
-			"demo-2 cannot be removed: with JetStream its copies of streams have to be moved to other servers first, which needs system credentials; set spec.replicas to 3")},
+			"demo-2 cannot be removed: with JetStream its copies of streams have to be moved to other servers first, which this version does not do; set spec.replicas to 3")},
 		"fewer servers without JetStream": {world(2, false, server(0, config(`{}`)), server(1, config(`{}`)), server(2, config(`{}`))), Plan{}},
 
 		"another claim template": {world(2, true, server(0), server(1, func(s *facts.Server) { s.StatefulSet = set("d2") })), hold(v1beta1.ReasonReplacementBlocked,
-			"spec.jetstream.volumeClaimTemplate differs from what demo-1 was made with: other disks need their copies of streams moved off first, which needs system credentials; set the template back")},
+			"spec.jetstream.volumeClaimTemplate differs from what demo-1 was made with: other disks need their copies of streams moved off first, which this version does not do; set the template back")},
 		"five servers are all named": {world(2, true, server(0), server(1), server(2), server(3), server(4), server(5), server(6)), hold(v1beta1.ReasonScaleDownBlocked,
-			"demo-2, demo-3, demo-4, demo-5, demo-6 cannot be removed: with JetStream its copies of streams have to be moved to other servers first, which needs system credentials; set spec.replicas to 7")},
+			"demo-2, demo-3, demo-4, demo-5, demo-6 cannot be removed: with JetStream its copies of streams have to be moved to other servers first, which this version does not do; set spec.replicas to 7")},
 		"many servers are counted": {world(2, true, server(0), server(1), server(2), server(3), server(4), server(5), server(6), server(7)), hold(v1beta1.ReasonScaleDownBlocked,
-			"demo-2, demo-3, demo-4, demo-5, demo-6 and 1 more cannot be removed: with JetStream its copies of streams have to be moved to other servers first, which needs system credentials; set spec.replicas to 8")},
+			"demo-2, demo-3, demo-4, demo-5, demo-6 and 1 more cannot be removed: with JetStream its copies of streams have to be moved to other servers first, which this version does not do; set spec.replicas to 8")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Decide(tc.world)); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestVersions(t *testing.T) {
+	for name, tc := range map[string]struct {
+		wanted string
+		runs   [2]string
+		held   string // the version that is in the way
+	}{
+		"the same":                             {wanted: "2.15.3", runs: [2]string{"2.15.3", "2.15.3"}},
+		"another patch":                        {wanted: "2.15.30", runs: [2]string{"2.15.3", "2.15.3"}},
+		"a minor up":                           {wanted: "2.16.0", runs: [2]string{"2.15.3", "2.15.3"}},
+		"a minor down":                         {wanted: "2.15.3", runs: [2]string{"2.16.0", "2.15.3"}},
+		"two minors up":                        {wanted: "2.17.0", runs: [2]string{"2.15.3", "2.15.3"}, held: "demo-0 runs 2.15.3"},
+		"two minors up for the last of them":   {wanted: "2.17.0", runs: [2]string{"2.16.1", "2.15.3"}, held: "demo-1 runs 2.15.3"},
+		"two minors down":                      {wanted: "2.15.3", runs: [2]string{"2.17.0", "2.16.0"}, held: "demo-0 runs 2.17.0"},
+		"another major":                        {wanted: "3.15.3", runs: [2]string{"2.15.3", "2.15.3"}, held: "demo-0 runs 2.15.3"},
+		"a prerelease of the next":             {wanted: "2.16.0-RC.1", runs: [2]string{"2.15.3", "2.15.3"}},
+		"what cannot be read, under the same":  {wanted: "edge", runs: [2]string{"edge", "edge"}},
+		"what cannot be read, under a version": {wanted: "2.15.3", runs: [2]string{"2.15.3", "edge"}, held: "demo-1 runs edge"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := World{Rendered: rendered(2), JetStream: true, Servers: fact.Known(facts.Servers{server(0), server(1), server(2)})}
+			servers, _ := w.Servers.Get()
+			for i, version := range tc.runs {
+				at(version, servers[i].StatefulSet)
+				at(tc.wanted, w.Rendered.Servers[i].StatefulSet)
+			}
+			at("2.9.0", servers[2].StatefulSet) // one beyond the plan does not count
+			w.JetStream = false                 // and is no scale-down to hold
+			servers[0].ConfigMap, servers[1].ConfigMap, servers[2].ConfigMap = nil, nil, nil
+			hold := Decide(w).Hold
+			switch {
+			case tc.held == "" && hold != nil:
+				t.Errorf("held: %+v", hold)
+			case tc.held != "" && (hold == nil || hold.Reason != v1beta1.ReasonUnsupportedSpec || !strings.Contains(hold.Message, tc.held)):
+				t.Errorf("%+v, want %s: %s", hold, v1beta1.ReasonUnsupportedSpec, tc.held)
 			}
 		})
 	}

@@ -19,6 +19,8 @@ type World struct {
 	CertificateMissing bool
 	// Unfinished are servers whose creation was cut short before it was on record.
 	Unfinished map[string]bool
+	// Edited are the servers whose configuration somebody has changed: it does not say what they run.
+	Edited map[string]bool
 	// Servers are the servers' objects.
 	Servers fact.Fact[facts.Servers]
 }
@@ -34,14 +36,14 @@ const (
 
 // storeOf tells from the claim, which outlives everything else, or else from the configuration that the server
 // runs.
-func storeOf(server facts.Server) store {
+func (w World) storeOf(server facts.Server) store {
 	if server.Claim != nil {
 		if server.Claim.Annotations[v1beta1.AnnotationStandalone] != "" {
 			return storeStandalone
 		}
 		return storeClustered
 	}
-	config, ok := running(server)
+	config, ok := w.running(server)
 	switch {
 	case !ok || config.JetStream == nil:
 		return storeNone
@@ -57,11 +59,10 @@ type shape struct {
 	Cluster   *json.RawMessage `json:"cluster"`
 }
 
-// running is the shape that the server was last written for. A configuration that does not parse was not written by us,
-// and no server runs it.
-func running(server facts.Server) (shape, bool) {
+// running is the shape that the server was last written for. A configuration that somebody has edited says nothing.
+func (w World) running(server facts.Server) (shape, bool) {
 	var config shape
-	if server.ConfigMap == nil {
+	if server.ConfigMap == nil || w.Edited[server.Name] {
 		return config, false
 	}
 	err := json.Unmarshal([]byte(server.ConfigMap.Data[render.ConfigKey]), &config)

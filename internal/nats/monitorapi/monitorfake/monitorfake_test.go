@@ -16,7 +16,7 @@ func cluster(size, replicas, accounts int) (c monitorfake.Cluster, targets []set
 		name := fmt.Sprintf("demo-%d", i)
 		url := fmt.Sprintf("http://%s:8222", name)
 		c.Servers = append(c.Servers, monitorfake.Server{Name: name, URL: url, Version: "2.15.3", ConfigRevision: "0123456789"})
-		targets = append(targets, settled.Target{Name: name, URL: url})
+		targets = append(targets, settled.Target{Name: name, At: url})
 	}
 	for i := range accounts {
 		c.Streams = append(c.Streams, monitorfake.Stream{Account: fmt.Sprintf("A%d", i), Name: "S", Replicas: replicas, Consumers: 1})

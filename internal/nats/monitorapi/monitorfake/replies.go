@@ -27,7 +27,7 @@ func (c Cluster) varz(of Server, id string) object {
 	return object{
 		"server_id": id, "server_name": of.Name, "version": of.Version, "proto": 1, "go": "go1.26.8",
 		"start": started, "now": started, "uptime": "1d2h3m4s", "mem": 19000000, "cores": 2, "gomaxprocs": 2,
-		"cpu": 0.5, "connections": 3, "routes": 4 * (len(c.Servers) - 1), "slow_consumers": 0,
+		"cpu": 0.5, "connections": 3, "routes": 4 * (len(c.Servers) - 1), "remotes": len(c.Servers) - 1, "slow_consumers": 0,
 		"config_load_time": started, "config_digest": "sha256:00", "system_account": "$SYS",
 		"metadata": object{"config_revision": of.ConfigRevision},
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,6 +44,8 @@ type Server struct {
 	URL string
 	// Client is where clients connect.
 	Client string
+	// Config is the configuration that was written last.
+	Config map[string]any
 
 	program string
 	dir     string
@@ -53,10 +56,14 @@ type Server struct {
 // server stands alone, without a cluster. So many more accounts with JetStream come before Accounts in their order. The
 // servers listen on loopback addresses that depend on the process, so that several test programs run at the same time.
 func New(program, dir string, size, moreAccounts int) ([]*Server, error) {
-	address := func(i int) string {
-		pid := os.Getpid()
-		return fmt.Sprintf("127.%d.%d.%d", 64+pid>>8%64, pid%256, i+1)
-	}
+	return Make(program, dir, size, func(string) map[string]any {
+		return map[string]any{"accounts": accounts(moreAccounts), "system_account": "SYS"}
+	})
+}
+
+// Make is New with the accounts left to the caller: settings are further keys of the configuration of a server whose files
+// are under that directory.
+func Make(program, dir string, size int, settings func(dir string) map[string]any) ([]*Server, error) {
 	var routes []string
 	for i := range size {
 		routes = append(routes, fmt.Sprintf("nats-route://%s:%d", address(i), routePort))
@@ -76,20 +83,25 @@ func New(program, dir string, size, moreAccounts int) ([]*Server, error) {
 			"http":            fmt.Sprintf("%s:%d", address(i), monitorPort),
 			"server_metadata": map[string]string{"config_revision": "0123456789"},
 			"jetstream":       map[string]any{"store_dir": filepath.Join(server.dir, "jetstream")},
-			"accounts":        accounts(moreAccounts),
-			"system_account":  "SYS",
 		}
 		if size > 1 {
 			config["cluster"] = map[string]any{
 				"name": "demo", "listen": fmt.Sprintf("%s:%d", address(i), routePort), "routes": routes,
 			}
 		}
-		if err := server.write(config); err != nil {
+		maps.Copy(config, settings(server.dir))
+		if err := server.Write(config); err != nil {
 			return nil, err
 		}
 		servers = append(servers, server)
 	}
 	return servers, nil
+}
+
+// address is where server number i listens.
+func address(i int) string {
+	pid := os.Getpid()
+	return fmt.Sprintf("127.%d.%d.%d", 64+pid>>8%64, pid%256, i+1)
 }
 
 func accounts(more int) map[string]any {
@@ -106,7 +118,8 @@ func accounts(more int) map[string]any {
 	return all
 }
 
-func (s *Server) write(config map[string]any) error {
+// Write gives the server another configuration, which it reads when it starts, or is asked to reload.
+func (s *Server) Write(config map[string]any) error {
 	text, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {
 		return fmt.Errorf("render the configuration of %s: %w", s.Name, err)
@@ -117,6 +130,7 @@ func (s *Server) write(config map[string]any) error {
 	if err := os.WriteFile(s.config(), text, 0o600); err != nil {
 		return fmt.Errorf("write the configuration of %s: %w", s.Name, err)
 	}
+	s.Config = config
 	return nil
 }
 

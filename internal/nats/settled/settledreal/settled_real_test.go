@@ -64,7 +64,7 @@ func (r peers) wait(why string, wanted func(settled.Observation, settled.Verdict
 	r.Helper()
 	var targets []settled.Target
 	for _, server := range r.servers {
-		targets = append(targets, settled.Target{Name: server.Name, URL: server.URL})
+		targets = append(targets, settled.Target{Name: server.Name, At: server.URL})
 	}
 	gomega.NewWithT(r.T).Eventually(func() bool {
 		o := settled.Observe(r.Context(), monitorapi.Client{}, targets, true)

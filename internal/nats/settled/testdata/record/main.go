@@ -172,7 +172,7 @@ type recorder struct {
 func (r *recorder) until(ctx context.Context, state string, wanted func(settled.Verdict) bool) error {
 	var targets []settled.Target
 	for _, server := range r.servers {
-		targets = append(targets, settled.Target{Name: server.Name, URL: server.URL})
+		targets = append(targets, settled.Target{Name: server.Name, At: server.URL})
 	}
 	var said string
 	for {
