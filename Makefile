@@ -1,6 +1,6 @@
 # Every verb is one line; what has logic lives in tools/dev, test/cluster and test/stories.
 # Variables: COUNT (e2e: how often in a row), RUN (tests or benchmarks by pattern), PACKAGE (mutate: one folder),
-# ARGS (up, down, demo: flags of the command, see ARGS=-h), CLEAN_CACHE=1 (clean: the built tools too).
+# SHOW (unit, envtest: lines of the tests' output to pass on, by pattern), ARGS (up, down, demo: flags of the command, see ARGS=-h), CLEAN_CACHE=1 (clean: the built tools too).
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 COUNT ?= 1
@@ -11,7 +11,7 @@ export CGO_ENABLED ?= 0
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 dev := go -C tools/dev run .
 
-.PHONY: help demo up down test verify generate lint unit envtest e2e bench mutate images chart clean
+.PHONY: help demo up down test verify generate lint unit envtest crash e2e bench mutate images chart clean
 
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -38,10 +38,13 @@ lint: ## the linters, in every module
 	@$(dev) lint
 
 unit: ## L0: functions, decisions, builders, tools
-	@$(dev) test -level L0 -run '$(RUN)'
+	@$(dev) test -level L0 -run '$(RUN)' -show '$(SHOW)'
 
 envtest: ## L3 and L4: CRDs and controllers on a real API server
-	@$(dev) test -level L3,L4 -run '$(RUN)'
+	@$(dev) test -level L3,L4 -run '$(RUN)' -show '$(SHOW)'
+
+crash: ## the controller is ended before and after every call of a rollout, and each time another one goes on
+	@$(dev) test -level L4 -run TestKilledAtEveryCall -show '^(crash |[0-9]+ calls)'
 
 e2e: ## L5: the stories, on local clusters
 	@$(dev) test -level L5 -count $(COUNT) -run '$(RUN)'

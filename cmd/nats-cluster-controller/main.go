@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) error {
 		Live:   mgr.GetAPIReader(),
 		// Pods are asked at their own addresses, never through a proxy that the environment names.
 		Monitor:   &monitorapi.Client{HTTP: &http.Client{Transport: &http.Transport{IdleConnTimeout: time.Minute}}},
-		System:    pool,
+		System:    clustercontroller.Pooled(pool),
 		Events:    events.Recorder{Events: mgr.GetEventRecorder(clustercontroller.Owner)},
 		Metrics:   kitmetrics.New(metrics.Registry),
 		Clock:     clock.RealClock{},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -48,6 +49,7 @@ func (t *tally) add(other tally) {
 type reader struct {
 	out  io.Writer
 	each bool
+	show *regexp.Regexp // lines of the tests' own output that are passed on; nil for none
 
 	tally    tally
 	output   map[testID]*strings.Builder
@@ -97,6 +99,9 @@ func (r *reader) take(e event) {
 		}
 	case "output":
 		buffer(r.output, id).WriteString(e.Output)
+		if r.show != nil && r.show.MatchString(e.Output) {
+			fmt.Fprint(r.out, e.Output)
+		}
 	case "pass", "fail", "skip":
 		r.end(id, e)
 		delete(r.output, id)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,8 @@ type level struct {
 	timeout time.Duration
 	// each has every test reported as it ends, not every package.
 	each bool
+	// show has lines of the tests' own output passed on.
+	show *regexp.Regexp
 }
 
 // levels is the ladder from the bottom. L1 (properties) and L2 (sequences of decisions) are ordinary tests

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -28,10 +29,15 @@ func testVerb(ctx context.Context, r *repo, args []string) error {
 	names := set.String("level", "", "levels to run, separated by commas; all when empty")
 	count := set.Int("count", 1, "how many times in a row the stories are run")
 	pattern := set.String("run", "", "only tests that match this pattern, as `go test -run`")
+	show := set.String("show", "", "pass on the lines of the tests' own output that match this pattern")
 	if err := parse(set, args); err != nil {
 		return err
 	}
 	wanted, err := pick(*names)
+	if err != nil {
+		return err
+	}
+	lines, err := linesToShow(*show)
 	if err != nil {
 		return err
 	}
@@ -41,7 +47,7 @@ func testVerb(ctx context.Context, r *repo, args []string) error {
 	}
 	var results []result
 	for _, l := range wanted {
-		l.flags = append(slices.Clone(l.flags), l.more(*count, *pattern)...)
+		l.flags, l.show = append(slices.Clone(l.flags), l.more(*count, *pattern)...), lines
 		res, err := r.runLevel(ctx, l, slices.DeleteFunc(slices.Clone(all), func(p testPackage) bool { return p.level() != l.name }))
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
@@ -49,6 +55,17 @@ func testVerb(ctx context.Context, r *repo, args []string) error {
 		results = append(results, res)
 	}
 	return r.report(results, *pattern != "")
+}
+
+func linesToShow(pattern string) (*regexp.Regexp, error) {
+	if pattern == "" {
+		return nil, nil
+	}
+	lines, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("-show: %w", err)
+	}
+	return lines, nil
 }
 
 // pick returns the levels of the given names.
@@ -132,6 +149,7 @@ func (r *repo) goTest(ctx context.Context, l level, module string, packages, env
 		return tally{}, err
 	}
 	events := newReader(r.out, l.each)
+	events.show = l.show
 	readErr := events.read(stream)
 	err = cmd.Wait()
 	var exit *exec.ExitError

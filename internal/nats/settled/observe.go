@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -169,4 +171,25 @@ func Look(ctx context.Context, api MonitorAPI, targets []Target, jetstream bool)
 		verdict = Judge(observed)
 	}
 	return verdict
+}
+
+// Streams are the streams of which any server holds a copy, as account/stream and sorted. It is unknown unless every server
+// has answered with its JetStream up: one that has not may hold the only copy of another.
+func (o Observation) Streams() fact.Fact[[]string] {
+	found := map[string]bool{}
+	for _, server := range o.Servers {
+		answer, ok := server.Answer.Get()
+		switch {
+		case !ok:
+			return fact.Unknown[[]string](server.Name + " does not answer")
+		case !answer.JetStreamUp:
+			return fact.Unknown[[]string]("JetStream is not up on " + server.Name)
+		}
+		for _, report := range answer.Reports {
+			if report.Group.Stream != "" {
+				found[report.AccountName+"/"+report.Group.Stream] = true
+			}
+		}
+	}
+	return fact.Known(slices.Sorted(maps.Keys(found)))
 }

@@ -61,7 +61,7 @@ func startTrusting(t *testing.T) (*lab, *minted.Operator) {
 	t.Helper()
 	l := newLab(t)
 	l.startKubelet()
-	l.startController(controllerOptions{monitor: closed{}})
+	l.stopControllers = l.startController(controllerOptions{monitor: closed{}})
 	operator := minted.NewOperator("main")
 	l.create(trust(operator), credentials(operator), trusting(withJetStream("demo", 3)))
 	l.untilAtRest("demo")

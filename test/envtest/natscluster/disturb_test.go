@@ -18,8 +18,12 @@ import (
 	"github.com/holdfast-dev/holdfast/test/sim/kubelet"
 )
 
-func moreMemory(spec *v1beta1.NatsClusterSpec) {
-	spec.Resources.Limits[corev1.ResourceMemory] = resource.MustParse("8Gi")
+func moreMemory(spec *v1beta1.NatsClusterSpec) { withMemory("8Gi")(spec) }
+
+func withMemory(limit string) func(*v1beta1.NatsClusterSpec) {
+	return func(spec *v1beta1.NatsClusterSpec) {
+		spec.Resources.Limits[corev1.ResourceMemory] = resource.MustParse(limit)
+	}
 }
 
 // TestServersThatFail has servers end, and stand still, at rest and in the middle of a rollout.

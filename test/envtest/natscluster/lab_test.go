@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -66,6 +67,8 @@ type lab struct {
 	namespace string
 	kubelet   *kubelet.Kubelet
 	versions  *versions
+	// stopControllers ends the controller that a lab was started with.
+	stopControllers func()
 }
 
 // newLab makes a lab without a controller.
@@ -112,6 +115,8 @@ type controllerOptions struct {
 	monitor   settled.MonitorAPI
 	clock     clock.PassiveClock
 	transport func(http.RoundTripper) http.RoundTripper
+	// system wraps the connections to system accounts.
+	system func(clustercontroller.SystemAccounts) clustercontroller.SystemAccounts
 }
 
 // systemPool keeps connections to system accounts until the test ends.
@@ -140,11 +145,14 @@ func (l *lab) startController(o controllerOptions) (stop func()) {
 	}
 	reconciler := &clustercontroller.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Monitor: o.monitor, Clock: o.clock,
-		System:    l.systemPool(),
+		System:    clustercontroller.Pooled(l.systemPool()),
 		Events:    events.Recorder{Events: mgr.GetEventRecorder(clustercontroller.Owner)},
 		Metrics:   metrics.New(prometheus.NewRegistry()),
 		Namespace: controllerNamespace,
 		Exporter:  render.ExporterDefaults{Repository: "natsio/prometheus-nats-exporter", Tag: "0.20.2"},
+	}
+	if o.system != nil {
+		reconciler.System = o.system(reconciler.System)
 	}
 	if o.monitor == nil {
 		reconciler.Monitor = &monitorapi.Client{HTTP: &http.Client{Transport: &http.Transport{}}}
@@ -254,9 +262,9 @@ func (l *lab) delete(object client.Object) {
 	if err := l.client.Delete(l.Context(), object); err != nil {
 		l.Fatal(err)
 	}
-	l.Eventually(func() error {
-		return client.IgnoreNotFound(l.client.Get(l.Context(), client.ObjectKeyFromObject(object), object))
-	}).Should(gomega.Succeed())
+	l.Eventually(func() bool {
+		return apierrors.IsNotFound(l.client.Get(l.Context(), client.ObjectKeyFromObject(object), object))
+	}).Should(gomega.BeTrue(), "it goes")
 }
 
 // until waits for a state of a NatsCluster that speaks of its present spec.

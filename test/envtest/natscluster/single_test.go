@@ -43,7 +43,7 @@ func TestSingleServer(t *testing.T) {
 	}
 
 	// Nothing at apply tells of the claim that a NatsCluster of this name has left behind.
-	l.delete(cluster)
+	l.forceDelete("solo")
 	l.Eventually(l.processes).Should(gomega.BeEmpty())
 	l.create(withJetStream("solo", 3))
 	held := l.until("solo", "held", reason(v1beta1.ConditionProgressing, v1beta1.ReasonUnsupportedSpec))

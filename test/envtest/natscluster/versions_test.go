@@ -101,8 +101,21 @@ func (l *lab) conforms(cluster *v1beta1.NatsCluster) {
 			l.Errorf("%s at generation %d: %+v", cluster.Name, status.ObservedGeneration, c)
 		}
 	}
-	if len(status.Conditions) != len(statuses) {
+	wanted := len(statuses)
+	if deleting := condition(cluster, v1beta1.ConditionDeleting); deleting.Reason != "" {
+		wanted++
+		l.conformsDeleting(cluster, deleting)
+	}
+	if len(status.Conditions) != wanted {
 		l.Errorf("%s: %d conditions: %s", cluster.Name, len(status.Conditions), conditionsOf(cluster))
+	}
+}
+
+// conformsDeleting holds the condition Deleting against what the API promises of it.
+func (l *lab) conformsDeleting(cluster *v1beta1.NatsCluster, deleting metav1.Condition) {
+	reasons := []string{v1beta1.ReasonJetStreamDataRemains, v1beta1.ReasonObservationFailed}
+	if deleting.Status != metav1.ConditionTrue || cluster.DeletionTimestamp == nil || deleting.Message == "" || !slices.Contains(reasons, deleting.Reason) {
+		l.Errorf("%s at generation %d: %+v", cluster.Name, cluster.Status.ObservedGeneration, deleting)
 	}
 }
 

@@ -47,8 +47,19 @@ func (l *Lab) Tell(t *testing.T, name string, story func(*Story)) {
 }
 
 // removeNamespace ends the servers first: a namespace that is removed with Pods in it is looked at again only after
-// half of their grace period, which for these is minutes.
+// half of their grace period, which for these is minutes. Nobody needs the streams any more that would hold them.
 func (l *Lab) removeNamespace(ctx context.Context, namespace *corev1.Namespace) error {
+	var clusters v1beta1.NatsClusterList
+	if err := l.Client.List(ctx, &clusters, client.InNamespace(namespace.Name)); err != nil {
+		return err
+	}
+	for _, cluster := range clusters.Items {
+		before := cluster.DeepCopy()
+		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, v1beta1.AnnotationForceDelete, "")
+		if err := l.Client.Patch(ctx, &cluster, client.MergeFrom(before)); err != nil {
+			return err
+		}
+	}
 	if err := l.Client.DeleteAllOf(ctx, &v1beta1.NatsCluster{}, client.InNamespace(namespace.Name)); err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ const (
 	ConditionSettled = "Settled"
 	// ConditionProgressing says what the controller is doing, or why it does not.
 	ConditionProgressing = "Progressing"
+	// ConditionDeleting is there only while the NatsCluster is held although it is to be deleted, and says what holds it.
+	ConditionDeleting = "Deleting"
 )
 
 // Reasons of Ready.
@@ -76,4 +78,10 @@ const (
 	ReasonReplacementBlocked = "ReplacementBlocked"
 	// ReasonUpToDate is False: there is nothing to do.
 	ReasonUpToDate = "UpToDate"
+)
+
+// Reasons of Deleting, besides ObservationFailed, which is True there: what the servers hold is not known.
+const (
+	// ReasonJetStreamDataRemains is True: streams are on the servers.
+	ReasonJetStreamDataRemains = "JetStreamDataRemains"
 )

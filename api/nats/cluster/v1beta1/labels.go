@@ -26,7 +26,13 @@ const (
 	AnnotationForceStep = "cluster.nats.mikluko.io/force-step"
 	// AnnotationFence marks a StatefulSet whose step was given up, so that a write of that step that is still on its way fails.
 	AnnotationFence = "cluster.nats.mikluko.io/fence"
+	// AnnotationForceDelete, on a NatsCluster that is being deleted, gives up the streams that are on it. Its value does not
+	// matter.
+	AnnotationForceDelete = "cluster.nats.mikluko.io/force-delete"
 	// AnnotationStandalone marks the claim of a server that was created to run alone. A server that finds
 	// itself one of several deletes the streams of such a store, so the controller never lets it start.
 	AnnotationStandalone = "cluster.nats.mikluko.io/standalone"
 )
+
+// FinalizerJetStreamData is on a NatsCluster with JetStream, and holds its deletion while streams are on it.
+const FinalizerJetStreamData = "cluster.nats.mikluko.io/jetstream-data"

@@ -16,6 +16,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/kit/events"
 	"github.com/holdfast-dev/holdfast/internal/kit/metrics"
 	"github.com/holdfast-dev/holdfast/internal/kit/outcome"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/reload"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/internal/nats/settled"
 	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
@@ -32,6 +33,28 @@ const (
 	whenBusy      = 2 * time.Second
 )
 
+// A System asks the servers of one NATS cluster over its system account: sysapi.Client, or a fake of it.
+type System interface {
+	settled.MonitorAPI
+	reload.Reloader
+	// Denied is what a server last said that the user may not do, empty when none has.
+	Denied() string
+}
+
+// SystemAccounts gives the connection that is kept under a key, or a new one. trust is the text behind the TLS of the options.
+type SystemAccounts func(ctx context.Context, key string, options sysapi.Options, trust []byte) (System, error)
+
+// Pooled are the connections of a pool.
+func Pooled(pool *sysapi.Pool) SystemAccounts {
+	return func(ctx context.Context, key string, options sysapi.Options, trust []byte) (System, error) {
+		client, err := pool.Get(ctx, key, options, trust)
+		if err != nil {
+			return nil, err
+		}
+		return client, nil
+	}
+}
+
 // A Reconciler reconciles NatsClusters.
 type Reconciler struct {
 	// Client reads from the cache and writes.
@@ -40,8 +63,8 @@ type Reconciler struct {
 	Live client.Reader
 	// Monitor reads the servers' monitoring ports, where a NatsCluster names no system user.
 	Monitor settled.MonitorAPI
-	// System keeps the connections to the system accounts of the others.
-	System *sysapi.Pool
+	// System connects to the system accounts of the others.
+	System SystemAccounts
 	// Events and Metrics tell of transitions and conditions.
 	Events  events.Recorder
 	Metrics *metrics.Recorder
@@ -55,14 +78,10 @@ type Reconciler struct {
 
 // Reconcile brings one NatsCluster a step nearer to its spec.
 func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta1.NatsCluster) (reconcile.Result, error) {
-	if !cluster.DeletionTimestamp.IsZero() {
-		r.Metrics.Forget(v1beta1.KindNatsCluster, client.ObjectKeyFromObject(cluster))
-		return reconcile.Result{}, nil // owned objects go with it, claims stay
-	}
 	p := &pass{Reconciler: r, cluster: cluster}
 	p.report.Cluster = cluster
-	out := outcome.Continue()
-	for _, concern := range []func(context.Context) outcome.Outcome{
+	concerns := []func(context.Context) outcome.Outcome{
+		p.guard,            // what has to be so before there is a server
 		p.readServers,      // what the API server and the servers say
 		p.readTrust,        // whom the servers are to trust
 		p.refuse,           // what cannot be carried out
@@ -71,10 +90,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta1.NatsCluster
 		p.bringIntoBeing,   // refusals, shared objects, missing servers
 		p.reload,           // what running servers take over
 		p.roll,             // at most one step of a rollout
-	} {
+	}
+	if !cluster.DeletionTimestamp.IsZero() {
+		concerns = []func(context.Context) outcome.Outcome{p.readServers, p.guard}
+	}
+	out := outcome.Continue()
+	for _, concern := range concerns {
 		if out = concern(ctx); out.Stops() {
 			break
 		}
+	}
+	if p.released {
+		r.Metrics.Forget(v1beta1.KindNatsCluster, client.ObjectKeyFromObject(cluster))
+		return reconcile.Result{}, nil // owned objects go with it, claims stay
 	}
 	if out.Kind() == outcome.KindFailed && p.report.Failure == "" {
 		return outcome.Result(out) // the pass broke off: what it did not come to know is not to be told

@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/internal/nats/settled"
@@ -22,27 +23,47 @@ import (
 // ports. It never goes from one to the other by itself: whoever took the credentials away from a cluster whose
 // monitoring ports are closed would read a verdict that nobody gave.
 func (p *pass) observe(ctx context.Context, servers facts.Servers) settled.Verdict {
-	jetstream := p.cluster.Spec.JetStream != nil
+	api, targets, err := p.api(ctx, servers)
+	if err != nil {
+		return settled.NotObserved(err.Error())
+	}
+	verdict := settled.Look(ctx, api, targets, p.cluster.Spec.JetStream != nil)
+	if p.system == nil || verdict.Known {
+		return verdict
+	}
+	if denied := p.system.Denied(); denied != "" {
+		return settled.NotObserved("the system user may not ask: " + denied)
+	}
+	return verdict
+}
+
+// streams asks every server which streams it holds.
+func (p *pass) streams(ctx context.Context, servers facts.Servers) fact.Fact[[]string] {
+	api, targets, err := p.api(ctx, servers)
+	if err != nil {
+		return fact.Unknown[[]string](err.Error())
+	}
+	return settled.Observe(ctx, api, targets, true).Streams()
+}
+
+// api is how the servers are asked, and which.
+func (p *pass) api(ctx context.Context, servers facts.Servers) (settled.MonitorAPI, []settled.Target, error) {
 	var targets []settled.Target
 	if !p.hasSystemUser() {
 		for _, server := range servers.Running() {
 			targets = append(targets, settled.Target{Name: server.Name, At: address(server, "http", render.PortMonitor)})
 		}
-		return settled.Look(ctx, p.Monitor, targets, jetstream)
+		return p.Monitor, targets, nil
 	}
 	system, err := p.connect(ctx, servers)
 	if err != nil {
-		return settled.NotObserved(err.Error())
+		return nil, nil, err
 	}
 	p.system = system
 	for _, server := range servers.Running() {
 		targets = append(targets, settled.Target{Name: server.Name, At: server.Name})
 	}
-	verdict := settled.Look(ctx, system, targets, jetstream)
-	if denied := system.Denied(); denied != "" && !verdict.Known {
-		return settled.NotObserved("the system user may not ask: " + denied)
-	}
-	return verdict
+	return system, targets, nil
 }
 
 // address is where a server's Pod answers: at its IP, since its name has none before the Pod is published.
@@ -58,7 +79,7 @@ func (p *pass) hasSystemUser() bool {
 }
 
 // connect is a connection to the system account as the user that the spec names.
-func (p *pass) connect(ctx context.Context, servers facts.Servers) (*sysapi.Client, error) {
+func (p *pass) connect(ctx context.Context, servers facts.Servers) (System, error) {
 	ref := p.cluster.Spec.Auth.SystemCredentials.SecretKeyRef
 	credentials, err := p.secretKey(ctx, ref.Name, ref.Key)
 	if err != nil {
@@ -79,7 +100,7 @@ func (p *pass) connect(ctx context.Context, servers facts.Servers) (*sysapi.Clie
 			options.URLs = append(options.URLs, at)
 		}
 	}
-	return p.System.Get(ctx, string(p.cluster.UID), options, ca)
+	return p.System(ctx, string(p.cluster.UID), options, ca)
 }
 
 // clientTLS checks the servers' certificate by the CA in its Secret, or where that has none by the system's roots. The

@@ -36,8 +36,11 @@ func Build(r Report, now time.Time) v1beta1.NatsClusterStatus {
 		}
 	}
 	next.JetStream = jetstreamStatus(r)
-	next.Conditions = conditions.Set(r.Cluster.Status.Conditions, r.Cluster.Generation, now,
-		ready(r, known, int(ptr.Deref(next.ReadyReplicas, 0))), settledCondition(r), progressing(r, next, now))
+	wanted := []metav1.Condition{ready(r, known, int(ptr.Deref(next.ReadyReplicas, 0))), settledCondition(r), progressing(r, next, now)}
+	if r.Deletion.Reason != "" {
+		wanted = append(wanted, condition(v1beta1.ConditionDeleting, metav1.ConditionTrue, r.Deletion.Reason, r.Deletion.Message))
+	}
+	next.Conditions = conditions.Set(r.Cluster.Status.Conditions, r.Cluster.Generation, now, wanted...)
 	return next
 }
 

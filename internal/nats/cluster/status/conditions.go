@@ -49,6 +49,8 @@ func progressing(r Report, next v1beta1.NatsClusterStatus, now time.Time) metav1
 	switch {
 	case r.Failure != "":
 		return is(metav1.ConditionFalse, v1beta1.ReasonReconcileFailed, r.Failure)
+	case r.Deletion.Reason != "":
+		return is(metav1.ConditionFalse, v1beta1.ReasonUpToDate, "nothing is changed any more: it is to be deleted, and held by what the condition Deleting says")
 	case r.Hold != nil:
 		return is(metav1.ConditionFalse, r.Hold.Reason, r.Hold.Message)
 	case r.Workload.Unknown != "":

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/certificates"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/deletion"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/reload"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
@@ -23,6 +24,8 @@ type Report struct {
 	Hold *workload.Hold
 	// Failure is why a write failed; empty when none did.
 	Failure string
+	// Deletion is what holds the NatsCluster although it is to be deleted.
+	Deletion deletion.Plan
 	// Waiting are the certificates that are not there yet.
 	Waiting []certificates.Wait
 	// Rendered are the objects that the spec asks for; nil when it could not be rendered.
