@@ -14,6 +14,7 @@ import (
 	"os"
 	"time"
 
+	_ "golang.org/x/crypto/x509roots/fallback" // the image has no roots, and a NatsCluster may have a public certificate
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"

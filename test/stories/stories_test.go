@@ -17,6 +17,7 @@ import (
 	nodestop "github.com/holdfast-dev/holdfast/test/stories/node-stop"
 	podtemplate "github.com/holdfast-dev/holdfast/test/stories/pod-template"
 	"github.com/holdfast-dev/holdfast/test/stories/quickstart"
+	versionchange "github.com/holdfast-dev/holdfast/test/stories/version-change"
 )
 
 type story struct {
@@ -28,6 +29,7 @@ type story struct {
 var stories = []story{
 	{"quickstart", quickstart.Run},
 	{"memory-change", memorychange.Run},
+	{"version-change", versionchange.Run},
 	{"foreign-object", foreignobject.Run},
 	{"pod-template", podtemplate.Run},
 	{"chart-reinstall", chartreinstall.Run},

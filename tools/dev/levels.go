@@ -58,6 +58,8 @@ func (p testPackage) level() string {
 		return "L5"
 	case in("test/envtest/crd"):
 		return "L3"
+	case in("test/sim/apimodel"), in("test/sim/fault"), in("test/sim/natsmodel"): // models, without processes
+		return "L0"
 	case in("test/envtest"), in("test/sim"), in("test/cluster"), slices.Contains(p.imports, rootModule+"/test/envtest/env"):
 		return "L4"
 	}

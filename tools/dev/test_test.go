@@ -23,6 +23,10 @@ func TestLevelOfAPackage(t *testing.T) {
 		"the local Kubernetes":            {path: "test/cluster", want: "L4"},
 		"a part of it":                    {path: "test/cluster/images", want: "L4"},
 		"a story":                         {path: "test/stories", want: "L5"},
+		"a kubelet with processes":        {path: "test/sim/kubelet", want: "L4"},
+		"a model of an API server":        {path: "test/sim/apimodel", want: "L0"},
+		"the fault harness":               {path: "test/sim/fault", want: "L0"},
+		"a property over a model":         {path: "test/sim/natsmodel", want: "L0"},
 		"a folder that nobody thought of": {path: "test/clusters", want: "L0"},
 	}
 	for name, c := range cases {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
 )
 
@@ -184,4 +186,33 @@ func TestServersAreAskedAtTheSameTimeButNotAll(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestStreams(t *testing.T) {
+	up := func(name string, reports ...Report) Server {
+		return Server{Name: name, Answer: fact.Known(Answer{JetStreamUp: true, Reports: reports})}
+	}
+	stream := func(account, name string) Report {
+		return Report{Group: Group{Account: account, Stream: name}, AccountName: account}
+	}
+	consumer := Report{Group: Group{Account: "a", Stream: "s", Consumer: "c"}, AccountName: "a"}
+	for name, tc := range map[string]struct {
+		servers []Server
+		want    []string
+		unknown string
+	}{
+		"none":              {servers: []Server{up("a"), up("b", Report{Raft: true})}, want: nil},
+		"each once, sorted": {servers: []Server{up("a", stream("b", "s"), stream("a", "s"), consumer), up("b", stream("a", "s"), stream("a", "r"))}, want: []string{"a/r", "a/s", "b/s"}},
+		"a consumer alone":  {servers: []Server{up("a", consumer)}, want: []string{"a/s"}},
+		"a silent server":   {servers: []Server{up("a", stream("a", "s")), {Name: "b", Answer: fact.Unknown[Answer]("no")}}, unknown: "b does not answer"},
+		"JetStream is down": {servers: []Server{up("a"), {Name: "b", Answer: fact.Known(Answer{})}}, unknown: "JetStream is not up on b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Observation{JetStream: true, Servers: tc.servers}.Streams()
+			streams, known := got.Get()
+			if known != (tc.unknown == "") || got.Why() != tc.unknown || !slices.Equal(streams, tc.want) {
+				t.Errorf("%v, known %t, because %q", streams, known, got.Why())
+			}
+		})
+	}
 }

@@ -43,7 +43,7 @@ func TestDeletionGuard(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := l.until("demo", "held", reason(v1beta1.ConditionDeleting, v1beta1.ReasonJetStreamDataRemains))
-	want := "1 stream is on NATS cluster demo: $G/KEEP; move or delete them, or give them up with: kubectl annotate natscluster demo cluster.nats.mikluko.io/force-delete="
+	want := "1 stream is on NATS cluster demo: $G/KEEP; move or delete them, or let it go all the same with: kubectl annotate natscluster demo cluster.nats.mikluko.io/force-delete="
 	if diff := cmp.Diff(want, condition(held, v1beta1.ConditionDeleting).Message); diff != "" {
 		t.Error(diff)
 	}

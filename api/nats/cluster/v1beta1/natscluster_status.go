@@ -9,7 +9,7 @@ import (
 //
 // +kubebuilder:validation:MinProperties=1
 type NatsClusterStatus struct {
-	// conditions are Ready, Settled and Progressing.
+	// conditions are Ready, Settled and Progressing, and Deleting while the NatsCluster is held although it is to go.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -71,7 +71,7 @@ type NatsClusterSpec struct {
 
 	// replicas is the number of servers, 1 to 64. One server is a standalone one. With jetstream the number
 	// cannot go from 1 to more or back. A larger number adds servers first and then teaches the others their
-	// routes, one restart at a time; a smaller one is held while jetstream is on.
+	// routes, by a reload with auth.systemCredentials and otherwise one restart at a time; a smaller one is held while jetstream is on.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=64
@@ -88,7 +88,7 @@ type NatsClusterSpec struct {
 	JetStream *JetStream `json:"jetstream,omitempty"`
 
 	// serverTags are tags that every server carries, written as key:value; streams are placed by them. At most
-	// 15. A change restarts the servers one at a time.
+	// 15. A change is reloaded with auth.systemCredentials, and otherwise restarts the servers one at a time.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=15
 	// +kubebuilder:validation:XValidation:rule="self.all(k, size(k) >= 1 && size(k) <= 63 && size(self[k]) <= 63)",message="keys and values of serverTags have at most 63 characters, and a key has at least one"
@@ -198,7 +198,8 @@ type JetStream struct {
 	VolumeClaimTemplate *VolumeClaimTemplate `json:"volumeClaimTemplate,omitempty"`
 }
 
-// JetStreamLimits are JetStream's limits per server. A change restarts the servers one at a time.
+// JetStreamLimits are JetStream's limits per server. One that is raised is reloaded with auth.systemCredentials; any other
+// change restarts the servers one at a time.
 //
 // +kubebuilder:validation:MinProperties=1
 type JetStreamLimits struct {

@@ -21,7 +21,13 @@ import (
 func (p *pass) roll(ctx context.Context) outcome.Outcome {
 	world := p.world(p.report.Servers, p.report.Settled)
 	plan := rollout.Decide(world, metav1.NewTime(p.Clock.Now()))
-	actor := rollout.Actor{Applier: p.applier(), Reread: p.reread}
+	actor := rollout.Actor{Applier: p.applier(), Reread: func(ctx context.Context) rollout.World {
+		// The journal that was decided on, and not the one with the step in it: by that the step would be under way already,
+		// and what was a reason to wait for another server's would be none.
+		again := p.reread(ctx)
+		again.Journal = world.Journal
+		return again
+	}}
 	if plan.Fence != "" {
 		if err := actor.Fence(ctx, p.cluster, plan.Fence); err != nil {
 			return outcome.Failed(err) // the journal stays as it is
@@ -111,6 +117,15 @@ func (p *pass) world(servers fact.Fact[facts.Servers], verdict settled.Verdict) 
 		}
 	}
 	return world
+}
+
+// dropOrder takes the annotation force-step off where the pass did not come to the rollout: no server waits for a restart
+// then, so the order is for nobody, and must not be found when one does.
+func (p *pass) dropOrder(ctx context.Context, out outcome.Outcome) outcome.Outcome {
+	if p.report.Rollout != nil || out.Kind() == outcome.KindFailed || !p.cluster.DeletionTimestamp.IsZero() {
+		return outcome.Continue()
+	}
+	return p.takeOrder(ctx)
 }
 
 // reload brings about what needs no restart.

@@ -100,6 +100,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta1.NatsCluster
 			break
 		}
 	}
+	if order := p.dropOrder(ctx, out); order.Stops() {
+		return outcome.Result(order)
+	}
 	if p.released {
 		r.Metrics.Forget(v1beta1.KindNatsCluster, client.ObjectKeyFromObject(cluster))
 		return reconcile.Result{}, nil // owned objects go with it, claims stay

@@ -21,7 +21,7 @@ import (
 
 // told are the conditions whose changes become events. Settled is left out: it changes with every restart.
 var told = events.Rules{
-	Types: []string{v1beta1.ConditionReady, v1beta1.ConditionProgressing},
+	Types: []string{v1beta1.ConditionReady, v1beta1.ConditionProgressing, v1beta1.ConditionDeleting},
 	Warnings: []string{v1beta1.ReasonReconcileFailed, v1beta1.ReasonUnsupportedSpec, v1beta1.ReasonScaleDownBlocked, v1beta1.ReasonReplacementBlocked, v1beta1.ReasonQuorumUnavailable,
 		v1beta1.ReasonGateBlocked, v1beta1.ReasonNoGrant, v1beta1.ReasonTrustNotFound, v1beta1.ReasonTrustInvalid,
 		v1beta1.ReasonJetStreamDataRemains},
@@ -69,7 +69,7 @@ func (p *pass) wake() time.Duration {
 	switch {
 	case p.report.Rollout != nil && p.report.Rollout.Journal != nil || len(p.report.Workload.Create) > 0 || len(p.report.Reload.Pending()) > 0:
 		return whenBusy
-	case p.report.Settled.Settled && p.report.Hold == nil:
+	case p.report.Settled.Settled && p.report.Hold == nil && p.report.Deletion.Reason == "":
 		return whenSettled
 	}
 	return whenUnsettled

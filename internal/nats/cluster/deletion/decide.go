@@ -60,12 +60,12 @@ func (w World) onStreams() Plan {
 	if len(streams) == 1 {
 		held = "1 stream is"
 	}
-	return Plan{Reason: v1beta1.ReasonJetStreamDataRemains, Message: fmt.Sprintf("%s on NATS cluster %s: %s; move or delete them, or give them up with: %s",
+	return Plan{Reason: v1beta1.ReasonJetStreamDataRemains, Message: fmt.Sprintf("%s on NATS cluster %s: %s; move or delete them, or let it go all the same with: %s",
 		held, w.Cluster, words.Names(streams), w.order())}
 }
 
 func (w World) notObserved(why string) Plan {
-	return Plan{Reason: v1beta1.ReasonObservationFailed, Message: fmt.Sprintf("which streams are on NATS cluster %s is not known: %s; if it does not come back, give up what it may hold with: %s",
+	return Plan{Reason: v1beta1.ReasonObservationFailed, Message: fmt.Sprintf("which streams are on NATS cluster %s is not known: %s; if that does not come back, let it go all the same with: %s",
 		w.Cluster, why, w.order())}
 }
 

@@ -42,11 +42,11 @@ func TestDecide(t *testing.T) {
 	forced := func(w *World) { w.Forced = true }
 	stays := func(w *World) { w.Deleting = false }
 	release, remains := Plan{Action: Release}, func(message string) Plan {
-		return Plan{Reason: v1beta1.ReasonJetStreamDataRemains, Message: message + "; move or delete them, or give them up with: " + order}
+		return Plan{Reason: v1beta1.ReasonJetStreamDataRemains, Message: message + "; move or delete them, or let it go all the same with: " + order}
 	}
 	unknown := func(why string) Plan {
 		return Plan{Reason: v1beta1.ReasonObservationFailed, Message: "which streams are on NATS cluster demo is not known: " + why +
-			"; if it does not come back, give up what it may hold with: " + order}
+			"; if that does not come back, let it go all the same with: " + order}
 	}
 	for name, tc := range map[string]struct {
 		world World

@@ -188,8 +188,8 @@ func (s Server) Stopped() bool {
 	return s.Pod == nil || status == nil || status.State.Running == nil
 }
 
-// Stuck says that the server does not run and cannot come up with the template that it has: the kubelet or the scheduler has
-// said so, or the StatefulSet has been scaled to nothing.
+// Stuck says that the server does not run and cannot come up with what it has: the kubelet or the scheduler has said so, the
+// StatefulSet has been scaled to nothing, or the Pod waits for a ConfigMap that is gone, which no kubelet gives a reason for.
 func (s Server) Stuck() bool {
 	if !s.Stopped() || s.Pod != nil && s.Pod.DeletionTimestamp != nil {
 		return false
@@ -197,7 +197,7 @@ func (s Server) Stuck() bool {
 	if set := s.StatefulSet; set != nil && set.Spec.Replicas != nil && *set.Spec.Replicas == 0 {
 		return true
 	}
-	if s.Pod != nil && slices.ContainsFunc(s.Pod.Status.Conditions, noNode) {
+	if s.Pod != nil && (s.ConfigMap == nil || slices.ContainsFunc(s.Pod.Status.Conditions, noNode)) {
 		return true
 	}
 	status := s.container()

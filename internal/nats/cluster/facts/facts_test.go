@@ -99,6 +99,7 @@ func scheme(t *testing.T) *runtime.Scheme {
 func whole() Server {
 	return Server{
 		Name:        "demo-1",
+		ConfigMap:   &corev1.ConfigMap{},
 		StatefulSet: &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: appsv1.StatefulSetStatus{ObservedGeneration: 2, UpdateRevision: "h2"}},
 		Pod: &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
@@ -191,6 +192,9 @@ func TestStoppedAndStuck(t *testing.T) {
 		"it crashes":            {waits("CrashLoopBackOff"), true, true},
 		"a Secret is missing":   {waits("CreateContainerConfigError"), true, true},
 		"it has just crashed":   {container(corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}), true, false},
+		"its ConfigMap is gone": {func(s *Server) { waits("ContainerCreating")(s); s.ConfigMap = nil }, true, true},
+		"gone while it runs":    {func(s *Server) { running(s); s.ConfigMap = nil }, false, false},
+		"gone, and the Pod too": {func(s *Server) { s.Pod, s.ConfigMap = nil, nil }, true, false},
 		"it crashes, and goes":  {func(s *Server) { waits("CrashLoopBackOff")(s); s.Pod.DeletionTimestamp = &metav1.Time{} }, true, false},
 		"no node for it": {func(s *Server) {
 			s.Pod.Status.Conditions[0] = corev1.PodCondition{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable"}

@@ -53,8 +53,17 @@ func (w World) need(wanted render.Server, server facts.Server, now time.Time) (N
 		return Rewrite, ""
 	case given.apply == v1beta1.ApplyReload:
 		return w.confirm(server, given, now)
+	case w.strayed(server, given):
+		return Restart, "the process was started with a configuration that somebody had changed"
 	}
 	return Nothing, ""
+}
+
+// strayed says that the server's Pod is the one that its StatefulSet asks for, and that its process still runs something else
+// than its ConfigMap, which was put back since.
+func (w World) strayed(server facts.Server, given handed) bool {
+	process, answers := w.Processes[server.Name]
+	return answers && process.ConfigRevision != given.revision && server.NotReady() == ""
 }
 
 // podReason is what of the Pod asks for a restart.

@@ -92,6 +92,17 @@ func (w World) loaded() World {
 	return w
 }
 
+// strayed has the first server's process run something else than its ConfigMap, in the Pod of its StatefulSet's template.
+func strayed(w World, ready corev1.ConditionStatus) World {
+	server := &w.Servers[0]
+	server.Pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{Controller: new(true)}}}}
+	server.Pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}
+	process := w.Processes[server.Name]
+	process.ConfigRevision = ""
+	w.Processes[server.Name] = process
+	return w
+}
+
 func TestDecide(t *testing.T) {
 	tags := spec(func(s *v1beta1.NatsClusterSpec) { s.ServerTags["zone"] = "b" })
 	memory := func(quantity string) func(*render.Input) {
@@ -110,7 +121,9 @@ func TestDecide(t *testing.T) {
 		want   Need
 		reason string
 	}{
-		"nothing differs": {world: world(t), want: Nothing},
+		"nothing differs":                        {world: world(t), want: Nothing},
+		"started with what somebody had written": {world: strayed(world(t), corev1.ConditionTrue), want: Restart, reason: "the process was started with a configuration that somebody had changed"},
+		"the same, while it is on its way up":    {world: strayed(world(t), corev1.ConditionFalse), want: Nothing},
 
 		"tags":                          {world: world(t, tags), want: Reload},
 		"tags taken away":               {world: world(t, spec(func(s *v1beta1.NatsClusterSpec) { s.ServerTags = nil })), want: Reload},
@@ -210,9 +223,9 @@ func with(config *corev1.ConfigMap, old, next string) *corev1.ConfigMap {
 // A server that is not planned, or does not exist yet, is nobody's business here.
 func TestOnlyPlannedServersThatExist(t *testing.T) {
 	w := world(t)
-	w.Servers[1].StatefulSet = nil
+	w.Servers[0].StatefulSet = nil
 	w.Servers = append(w.Servers, facts.Server{Name: "demo-2", StatefulSet: &appsv1.StatefulSet{}})
-	want := Plan{Changes: []Change{{Server: "demo-0", Need: Nothing}}}
+	want := Plan{Changes: []Change{{Server: "demo-1", Need: Nothing}}}
 	if diff := cmp.Diff(want, Decide(w, now)); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}

@@ -12,6 +12,9 @@
 // reloads what it has. After three minutes without that proof, or when the server refuses, the server is
 // restarted. That takes nothing that a restart would not: it waits for the rollout's gate.
 //
+// A ConfigMap that a user edits is put back. A process that was started with the edit meanwhile reports another revision than
+// its ConfigMap has, in a Pod that is Ready at its template, and is restarted.
+//
 // The JWT of the system account, which only a starting server reads, is kept current in the ConfigMap and is no reason
 // for either: a running server takes it as a claims update.
 //

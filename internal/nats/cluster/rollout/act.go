@@ -40,7 +40,7 @@ func (a *Actor) Act(ctx context.Context, cluster *v1beta1.NatsCluster, out rende
 	var err error
 	switch step.Kind {
 	case Restart:
-		err = a.restart(ctx, cluster, out, servers.Get(step.Server))
+		err = a.restart(ctx, cluster, out, world, servers.Get(step.Server))
 	case Remove:
 		err = a.remove(ctx, servers.Get(step.Server))
 	}
@@ -54,8 +54,9 @@ func (a *Actor) Act(ctx context.Context, cluster *v1beta1.NatsCluster, out rende
 }
 
 // restart writes the configuration, then the template: the StatefulSet restarts the Pod when the template
-// changes, and the new Pod must find the new configuration.
-func (a *Actor) restart(ctx context.Context, cluster *v1beta1.NatsCluster, out render.Output, server facts.Server) error {
+// changes, and the new Pod must find the new configuration. Where the template is as it should be and the process is not, the
+// template gets a mark: otherwise nothing would restart it.
+func (a *Actor) restart(ctx context.Context, cluster *v1beta1.NatsCluster, out render.Output, world World, server facts.Server) error {
 	wanted, planned := out.Server(server.Name)
 	if !planned {
 		return fmt.Errorf("%s is not rendered", server.Name)
@@ -76,7 +77,9 @@ func (a *Actor) restart(ctx context.Context, cluster *v1beta1.NatsCluster, out r
 	}
 	if server.StatefulSet != nil {
 		if same, err := a.Applier.Matches(cluster, wanted.StatefulSet, server.StatefulSet); same || err != nil {
-			return errors.Join(err, a.mark(ctx, cluster, server)) // nothing would be written, and an earlier write not be told
+			process, answers := world.Settled.Servers[server.Name]
+			strayed := answers && process.ConfigRevision != out.Revision && server.NotReady() == ""
+			return errors.Join(err, a.mark(ctx, cluster, server, strayed)) // nothing would be written, and an earlier write not be told
 		}
 	}
 	return a.Applier.ApplyAt(ctx, cluster, wanted.StatefulSet, set)
@@ -98,16 +101,19 @@ func (a *Actor) Fence(ctx context.Context, cluster *v1beta1.NatsCluster, server 
 		return fmt.Errorf("marking StatefulSet %s: the servers' objects are not known", server)
 	}
 	if live := servers.Get(server); live.StatefulSet != nil {
-		return a.mark(ctx, cluster, live)
+		return a.mark(ctx, cluster, live, false)
 	}
 	return nil // a write for a StatefulSet that is gone fails anyway
 }
 
-// mark changes the StatefulSet, and nothing that its Pod is made of. It is no part of what is applied, and so has a field
-// owner of its own.
-func (a *Actor) mark(ctx context.Context, cluster *v1beta1.NatsCluster, server facts.Server) error {
+// mark changes the StatefulSet, and nothing that its Pod is made of unless the Pod is to be restarted. It is no part of what is
+// applied, and so has a field owner of its own.
+func (a *Actor) mark(ctx context.Context, cluster *v1beta1.NatsCluster, server facts.Server, restart bool) error {
 	marked := server.StatefulSet.DeepCopy()
 	metav1.SetMetaDataAnnotation(&marked.ObjectMeta, v1beta1.AnnotationFence, cluster.ResourceVersion)
+	if restart {
+		metav1.SetMetaDataAnnotation(&marked.Spec.Template.ObjectMeta, v1beta1.AnnotationFence, cluster.ResourceVersion)
+	}
 	patch := client.MergeFromWithOptions(server.StatefulSet, client.MergeFromWithOptimisticLock{})
 	if err := a.Applier.Client.Patch(ctx, marked, patch, client.FieldOwner(a.Applier.Owner+"-fence")); err != nil {
 		return fmt.Errorf("marking StatefulSet %s: %w", server.Name, err)

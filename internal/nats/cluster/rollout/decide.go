@@ -99,10 +99,27 @@ func (v view) takesNothing(name string) bool {
 		return false
 	}
 	current := v.current()
-	if !v.EverUp[name] || current == name {
+	switch {
+	case !v.EverUp[name], current == name && server.TemplateRevision() == v.Journal.TargetRevision:
 		return true
+	case !server.Stuck():
+		return false
+	case current == "":
+		return true
+	case current == name: // its step was journalled and has not come about
+		return !v.unproven(name)
 	}
-	return server.Stuck() && (current == "" || !v.servers.Get(current).Stopped())
+	return !v.servers.Get(current).Stopped() && !v.unproven(name)
+}
+
+// unproven says that a server other than that one was written for the target and does not say itself that it runs it. The
+// journal cannot tell: it names one server, and may have gone on from another on facts that were stale. Nor can the state of
+// a container: one that crashes runs for a moment each time. Ready it need not be: for that it may need the others.
+func (v view) unproven(name string) bool {
+	return slices.ContainsFunc(v.Planned, func(other string) bool {
+		server := v.servers.Get(other)
+		return other != name && server.StatefulSet != nil && !v.needsRestart(server) && v.Settled.Servers[other].ConfigRevision != v.Target
+	})
 }
 
 // fence is the journalled server, if the journal is about to drop it and its step has not come about: its StatefulSet is

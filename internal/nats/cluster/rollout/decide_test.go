@@ -340,6 +340,40 @@ func TestDecide(t *testing.T) {
 					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
 				}},
 		},
+		"a server that crashes keeps its template while the one that was begun with runs for a moment before it crashes": {
+			world: world(with(server(0, revisionOld, crashes), server(1, revisionOld), server(2, revisionNew, down)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-2"}), unsettled("m", []string{"demo-0", "demo-2"}),
+				func(w *World) { delete(w.Settled.Servers, "demo-2") }),
+			want: want{next: restart("demo-0"), gates: []gates.Gate{{Name: "Settled", Why: "m"}, {Name: "Ready", Why: "Pod demo-0-0 is not Ready: container nats, CrashLoopBackOff; Pod demo-2-0 is not Ready"},
+				{Name: "TargetRevision", Why: "demo-2 does not report revision " + revisionNew}},
+				journal: &v1beta1.RolloutStatus{
+					TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
+					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+				}},
+		},
+		"and also where it was journalled itself on facts that were stale": {
+			world: world(with(server(0, revisionOld, crashes), server(1, revisionOld), server(2, revisionNew, crashes)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-0"}), unsettled("m", []string{"demo-0", "demo-2"})),
+			want: want{next: restart("demo-0"), gates: []gates.Gate{{Name: "Settled", Why: "m"}, {Name: "Ready", Why: "Pod demo-2-0 is not Ready: container nats, CrashLoopBackOff"},
+				{Name: "TargetRevision", Why: "demo-2 does not report revision " + revisionNew}},
+				journal: &v1beta1.RolloutStatus{
+					TargetRevision: revisionNew, Current: "demo-0", Updated: []string{"demo-2"}, Pending: []string{"demo-1"},
+					Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+				}},
+		},
+		"one that crashes is first in turn, and goes before the one whose step was chosen": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, revisionOld, crashes)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-0"}), unsettled("m", []string{"demo-2"})),
+			want: want{step: restart("demo-2"), next: restart("demo-2"), fence: "demo-0", journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
+			}},
+		},
+		"a claim that is left of a removed server blocks nobody": {
+			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, revisionOld), facts.Server{Name: "demo-3", Claim: &corev1.PersistentVolumeClaim{}})),
+			want: want{step: restart("demo-2"), next: restart("demo-2"), journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
+			}},
+		},
 		"all crash, and the target cures the first": {
 			world: world(with(server(0, revisionOld, crashes), server(1, revisionOld, crashes), server(2, revisionNew, down)),
 				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-2"}), unsettled("m", []string{"demo-0", "demo-1"})),
@@ -545,6 +579,13 @@ func TestDecide(t *testing.T) {
 			world: world(force("demo-0"), unsettled("m", []string{"demo-1"})),
 			want: want{forced: true, step: restart("demo-0"), next: restart("demo-0"), gates: []gates.Gate{{Name: "Settled", Why: "m"}}, journal: &v1beta1.RolloutStatus{
 				TargetRevision: revisionNew, Current: "demo-0", Pending: []string{"demo-2", "demo-1"},
+				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
+			}},
+		},
+		"a forced step of the server that is first in turn": {
+			world: world(force("demo-2"), unsettled("m", []string{"demo-1"})),
+			want: want{forced: true, step: restart("demo-2"), next: restart("demo-2"), gates: []gates.Gate{{Name: "Settled", Why: "m"}}, journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
 				Gate: &v1beta1.GateStatus{WaitingFor: v1beta1.GateSettled, Since: now},
 			}},
 		},

@@ -1,8 +1,10 @@
 package status
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,7 +17,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 	"github.com/holdfast-dev/holdfast/internal/kit/gates"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/certificates"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/deletion"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/reload"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/rollout"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/workload"
@@ -36,7 +40,7 @@ func server(name string, isReady bool) facts.Server {
 
 // whole is three servers that are as they should be.
 func whole(changes ...func(*Report)) Report {
-	cluster := &v1beta1.NatsCluster{ObjectMeta: metav1.ObjectMeta{Name: "demo", Generation: 7}}
+	cluster := &v1beta1.NatsCluster{ObjectMeta: metav1.ObjectMeta{Name: "demo", Namespace: "apps", Generation: 7}}
 	cluster.Spec.Replicas = 3
 	cluster.Spec.JetStream = &v1beta1.JetStream{}
 	r := Report{
@@ -100,7 +104,61 @@ func recorded(r *Report) {
 }
 
 func patience(server string) string {
-	return "nothing to do: the rollout goes on by itself; a server may take two minutes to let go of its clients, and if this stays for ten see kubectl describe pod " + server + "-0"
+	return "no other server is touched until then, and you need do nothing: a server may take two minutes to let go of its clients; if it stays like this for ten minutes, see kubectl describe pod " + server + "-0 -n apps"
+}
+
+// closed is a rollout whose first step has waited for so long.
+func closed(since time.Duration, gate gates.Gate) rollout.Plan {
+	return rollout.Plan{
+		Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-2"}, Gates: []gates.Gate{gate},
+		Journal: &v1beta1.RolloutStatus{Pending: []string{"demo-2", "demo-1", "demo-0"}, Gate: &v1beta1.GateStatus{Since: metav1.NewTime(now.Add(-since))}},
+	}
+}
+
+// TestBounds: what comes from a server, or from somebody's edit, never makes a status that its schema refuses.
+func TestBounds(t *testing.T) {
+	long := strings.Repeat("ä", 600)
+	got := Build(whole(func(r *Report) {
+		r.RestartReason = long
+		r.Settled.Servers["demo-0"] = settled.ServerFacts{Version: long, ConfigRevision: long}
+	}), now)
+	for what, text := range map[string]struct {
+		text string
+		most int
+	}{
+		"restartReason": {got.Config.RestartReason, 1024}, "version": {got.Servers[0].Version, 64}, "configRevision": {got.Servers[0].ConfigRevision, 63},
+	} {
+		if len(text.text) == 0 || len(text.text) > text.most || !utf8.ValidString(text.text) {
+			t.Errorf("%s: %d bytes, at most %d: %q", what, len(text.text), text.most, text.text)
+		}
+	}
+}
+
+// TestAppliedBy: a revision that some server was given to reload was not brought by a restart.
+func TestAppliedBy(t *testing.T) {
+	given := func(apply, revision string) func(*Report) {
+		return func(r *Report) {
+			servers, _ := r.Servers.Get()
+			servers[1].ConfigMap = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+				v1beta1.AnnotationConfigApply: apply, v1beta1.AnnotationConfigRevision: revision,
+			}}}
+		}
+	}
+	for name, tc := range map[string]struct {
+		report Report
+		want   v1beta1.ApplyMethod
+	}{
+		"nobody was given anything":   {whole(), v1beta1.ApplyRestart},
+		"one was given it to reload":  {whole(given("Reload", "rev2")), v1beta1.ApplyReload},
+		"one was given the last so":   {whole(given("Reload", "rev1")), v1beta1.ApplyRestart},
+		"one is to restart after all": {whole(given("Restart", "rev2")), v1beta1.ApplyRestart},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Build(tc.report, now).Config.AppliedBy; got != tc.want {
+				t.Errorf("%s, want %s", got, tc.want)
+			}
+		})
+	}
 }
 
 func TestConditions(t *testing.T) {
@@ -186,6 +244,44 @@ func TestConditions(t *testing.T) {
 			Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-1"}, Gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-2-0 is not Ready: container nats, ImagePullBackOff"}},
 			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},
 		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); waiting for Ready: Pod demo-2-0 is not Ready: container nats, ImagePullBackOff; see kubectl describe pod and correct the spec or the node: the rollout goes on by itself then"}},
+		"paused": {whole(plan(rollout.Plan{
+			Paused: true, Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-2"}, Gates: []gates.Gate{{Name: "Settled", Why: "a"}},
+			Journal: &v1beta1.RolloutStatus{Pending: []string{"demo-2", "demo-1", "demo-0"}},
+		})), "Progressing", brief{"True", "RolloutPaused", "paused before restarting demo-2 (1 of 3); set spec.rollout.paused to false to go on"}},
+		"paused, and a server is on its way back": {whole(plan(rollout.Plan{
+			Paused: true, Next: &rollout.Step{Kind: rollout.Restart, Server: "demo-1"}, Gates: []gates.Gate{{Name: "Ready", Why: "Pod demo-2-0 is shutting down"}},
+			Journal: &v1beta1.RolloutStatus{Current: "demo-2", Pending: []string{"demo-1", "demo-0"}},
+		})), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); waiting for Ready: Pod demo-2-0 is shutting down; " + patience("demo-2")}},
+		"blocked by groups": {whole(plan(closed(10*time.Minute, gates.Gate{Name: "Settled", Why: "2 Raft groups have no leader"})), func(r *Report) {
+			r.Settled.Groups = []settled.Unsettled{
+				{Group: "meta", Reason: "GroupsLeaderless"}, {Group: "stream a/b", Reason: "MembersOffline", Servers: []string{"demo-2"}},
+				{Group: "consumer a/b/c", Reason: "GroupsCatchingUp", Servers: []string{"demo-0", "demo-2"}}, {Group: "d"}, {Group: "e"}, {Group: "f"}, {Group: "g"},
+			}
+		}), "Progressing", brief{"True", "GateBlocked", "before restarting demo-2 (1 of 3); waiting for Settled: 2 Raft groups have no leader: " +
+			"meta has no leader; stream a/b on demo-2; consumer a/b/c on demo-0, demo-2; d; e; and 2 more; " +
+			"it opens by itself when all of them have a leader and every member is current; to restart demo-2 all the same: kubectl annotate natscluster demo cluster.nats.mikluko.io/force-step=demo-2"}},
+		"blocked by a Pod": {whole(plan(closed(time.Hour, gates.Gate{Name: "Ready", Why: "Pod demo-1-0 is not Ready"})), func(r *Report) {
+			r.Settled.Groups = []settled.Unsettled{{Group: "meta"}}
+		}), "Progressing", brief{"True", "GateBlocked", "before restarting demo-2 (1 of 3); waiting for Ready: Pod demo-1-0 is not Ready; " +
+			"it opens by itself when that holds; to restart demo-2 all the same: kubectl annotate natscluster demo cluster.nats.mikluko.io/force-step=demo-2"}},
+		"not blocked yet": {whole(plan(closed(10*time.Minute-time.Second, gates.Gate{Name: "Settled", Why: "a"}))), "Progressing",
+			brief{"True", "RollingRestart", "before restarting demo-2 (1 of 3); waiting for Settled: a; " + patience("demo-2")}},
+		"the last step is blocked": {whole(plan(rollout.Plan{
+			Gates:   []gates.Gate{{Name: "Settled", Why: "a"}},
+			Journal: &v1beta1.RolloutStatus{Current: "demo-1", Updated: []string{"demo-0", "demo-2"}, Gate: &v1beta1.GateStatus{Since: metav1.NewTime(now.Add(-time.Hour))}},
+		})), "Progressing", brief{"True", "GateBlocked", "restarting demo-1 (3 of 3); waiting for Settled: a; it opens by itself when that holds"}},
+		"forced through a gate that has been closed for long": {whole(plan(func() rollout.Plan {
+			p := closed(time.Hour, gates.Gate{Name: "Settled", Why: "a"})
+			p.Step, p.Journal.Current, p.Journal.Pending = p.Next, "demo-2", []string{"demo-1", "demo-0"}
+			return p
+		}())), "Progressing", brief{"True", "RollingRestart", "restarting demo-2 (1 of 3); waiting for Settled: a; " + patience("demo-2")}},
+		"reloading": {whole(func(r *Report) {
+			r.Reload = reload.Plan{Changes: []reload.Change{{Server: "demo-0", Need: reload.Nothing}, {Server: "demo-1", Need: reload.Confirm}, {Server: "demo-2", Need: reload.Reload}}}
+		}), "Progressing", brief{"True", "ReloadPending", "waiting for demo-1, demo-2 to load the new configuration, without a restart; you need do nothing: a kubelet may take two minutes to bring it, and after three the server is restarted instead"}},
+		"held while it is to go": {whole(func(r *Report) { r.Deletion = deletion.Plan{Reason: "JetStreamDataRemains", Message: "m"} }), "Deleting",
+			brief{"True", "JetStreamDataRemains", "m"}},
+		"nothing else while it is to go": {whole(func(r *Report) { r.Deletion = deletion.Plan{Reason: "JetStreamDataRemains", Message: "m"} }), "Progressing",
+			brief{"False", "UpToDate", "nothing is changed any more: it is to be deleted, and held by what the condition Deleting says"}},
 		"a removal under way": {whole(plan(rollout.Plan{
 			Step:    &rollout.Step{Kind: rollout.Remove, Server: "demo-3"},
 			Next:    &rollout.Step{Kind: rollout.Remove, Server: "demo-3"},

@@ -70,7 +70,7 @@ func progressing(r Report, next v1beta1.NatsClusterStatus, now time.Time) metav1
 	}
 	if pending := r.Reload.Pending(); len(pending) > 0 {
 		return is(metav1.ConditionTrue, v1beta1.ReasonReloadPending, fmt.Sprintf(
-			"waiting for %s to load the new configuration, without a restart; nothing to do: a kubelet may take two minutes to bring it, and after three the server is restarted instead",
+			"waiting for %s to load the new configuration, without a restart; you need do nothing: a kubelet may take two minutes to bring it, and after three the server is restarted instead",
 			words.Names(pending)))
 	}
 	return is(metav1.ConditionFalse, v1beta1.ReasonUpToDate, "every server runs what the spec asks for")
@@ -199,5 +199,6 @@ func advice(r Report) string {
 	if server == "" {
 		server = r.Rollout.Next.Server
 	}
-	return fmt.Sprintf("nothing to do: the rollout goes on by itself; a server may take two minutes to let go of its clients, and if this stays for ten see kubectl describe pod %s-0", server)
+	return fmt.Sprintf("no other server is touched until then, and you need do nothing: a server may take two minutes to let go of its clients; if it stays like this for ten minutes, see kubectl describe pod %s-0 -n %s",
+		server, r.Cluster.Namespace)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
@@ -168,5 +169,76 @@ func TestVersions(t *testing.T) {
 				t.Errorf("%+v, want %s: %s", hold, v1beta1.ReasonUnsupportedSpec, tc.held)
 			}
 		})
+	}
+}
+
+// A claim template is the same as one that means the same, and as nothing else.
+func TestClaimTemplates(t *testing.T) {
+	mode := corev1.PersistentVolumeBlock
+	for name, tc := range map[string]struct {
+		change func(*corev1.PersistentVolumeClaim)
+		same   bool
+	}{
+		"what the API server fills in": {func(c *corev1.PersistentVolumeClaim) {
+			c.Spec.VolumeMode, c.Status.Phase = new(corev1.PersistentVolumeFilesystem), corev1.ClaimPending
+		}, true},
+		"the same size in another unit": {func(c *corev1.PersistentVolumeClaim) {
+			c.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("1024Mi")
+		}, true},
+		"another size": {func(c *corev1.PersistentVolumeClaim) {
+			c.Spec.Resources.Requests[corev1.ResourceStorage] = resource.MustParse("2Gi")
+		}, false},
+		"another class":      {func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = new("slow") }, false},
+		"no class":           {func(c *corev1.PersistentVolumeClaim) { c.Spec.StorageClassName = nil }, false},
+		"another mode":       {func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeMode = &mode }, false},
+		"another name":       {func(c *corev1.PersistentVolumeClaim) { c.Name = "other" }, false},
+		"another label":      {func(c *corev1.PersistentVolumeClaim) { c.Labels = map[string]string{"a": "b"} }, false},
+		"another annotation": {func(c *corev1.PersistentVolumeClaim) { c.Annotations = map[string]string{"a": "b"} }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := World{Rendered: rendered(2), JetStream: true, Servers: fact.Known(facts.Servers{server(0), server(1)})}
+			servers, _ := w.Servers.Get()
+			for _, set := range []*appsv1.StatefulSet{
+				servers[0].StatefulSet, servers[1].StatefulSet, w.Rendered.Servers[0].StatefulSet, w.Rendered.Servers[1].StatefulSet,
+			} {
+				set.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+			}
+			tc.change(&servers[0].StatefulSet.Spec.VolumeClaimTemplates[0])
+			hold := Decide(w).Hold
+			if same := hold == nil; same != tc.same || hold != nil && hold.Reason != v1beta1.ReasonReplacementBlocked {
+				t.Errorf("hold %+v; want the same: %t", hold, tc.same)
+			}
+		})
+	}
+}
+
+// What somebody has edited says nothing of what a server runs, and a Pod without its StatefulSet is not made anew.
+func TestWhatPeopleDoToServers(t *testing.T) {
+	edited := World{Rendered: rendered(2), JetStream: true, Servers: fact.Known(facts.Servers{server(0), server(1, config(configNoStream))})}
+	if hold := Decide(edited).Hold; hold == nil || hold.Reason != v1beta1.ReasonUnsupportedSpec {
+		t.Errorf("a configuration of ours without JetStream: %+v", hold)
+	}
+	edited.Edited = map[string]bool{"demo-1": true}
+	if hold := Decide(edited).Hold; hold != nil {
+		t.Errorf("an edited one without JetStream: %+v", hold)
+	}
+
+	orphan := func(s *facts.Server) {
+		s.StatefulSet = nil
+		s.Pod = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1beta1.AnnotationConfigRevision: "old"}}}
+	}
+	lost := World{Rendered: rendered(2), JetStream: true, Servers: fact.Known(facts.Servers{server(0, orphan), server(1, orphan)})}
+	lost.Rendered.Revision = "new"
+	if plan := Decide(lost); len(plan.Create) != 0 {
+		t.Errorf("over Pods of another revision it creates %v", plan.Create)
+	}
+	lost.Rendered.Revision = "old"
+	if plan := Decide(lost); len(plan.Create) != 2 {
+		t.Errorf("over Pods of the revision it creates %v", plan.Create)
+	}
+
+	shrunk := World{Rendered: rendered(2), JetStream: true, Servers: fact.Known(facts.Servers{server(0), server(1, bare), server(2)})}
+	if hold := Decide(shrunk).Hold; hold == nil || !strings.Contains(hold.Message, "set spec.replicas to 3") {
+		t.Errorf("two are wanted, and demo-0 and demo-2 exist: %+v", hold)
 	}
 }

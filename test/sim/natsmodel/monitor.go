@@ -1,0 +1,123 @@
+package natsmodel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
+	"github.com/holdfast-dev/holdfast/test/sim/fault"
+)
+
+// Monitor is the servers' monitoring ports as an instance of the controller reaches them.
+type Monitor struct {
+	World    *World
+	Instance *fault.Instance
+}
+
+// Varz implements settled.MonitorAPI.
+func (m Monitor) Varz(_ context.Context, at string) (monitorapi.Varz, error) {
+	return ask(m, "varz", at, m.World.varz)
+}
+
+// Jsz implements settled.MonitorAPI. There is one account, and so one page.
+func (m Monitor) Jsz(_ context.Context, at string, _, _ int) (monitorapi.Jsz, error) {
+	return ask(m, "jsz", at, m.World.jsz)
+}
+
+func ask[T any](m Monitor, what, at string, read func(*pod) T) (answer T, err error) {
+	address, _, _ := strings.Cut(strings.TrimPrefix(at, "http://"), ":")
+	call := fault.Call{Verb: what, Kind: "Server", Name: m.World.serverAt(address), Class: fault.Service}
+	err = m.Instance.Do(call, func() (func(), error) {
+		p := m.World.answering(address)
+		if p == nil {
+			return nil, fmt.Errorf("%s does not answer: %w", at, context.DeadlineExceeded)
+		}
+		reply := read(p)
+		return func() { answer = reply }, nil
+	})
+	return answer, err
+}
+
+// serverAt is whose Pod has, or had, that address.
+func (w *World) serverAt(address string) string {
+	for _, p := range w.pods {
+		if p.ip == address {
+			return p.server
+		}
+	}
+	return address
+}
+
+// answering is the Pod at that address, if its process answers.
+func (w *World) answering(address string) *pod {
+	for _, p := range w.pods {
+		if p.ip == address && p.process != nil && !p.process.frozen {
+			return p
+		}
+	}
+	return nil
+}
+
+func (w *World) varz(p *pod) monitorapi.Varz {
+	answer := monitorapi.Varz{
+		ID: p.process.id, Name: p.server, Version: p.process.version, Start: p.process.start,
+		Metadata: map[string]string{"config_revision": p.process.revision},
+	}
+	if p.process.phase > begun {
+		for _, other := range w.pods {
+			if other != p && other.process != nil && other.process.phase > begun && !other.process.frozen {
+				answer.Remotes++
+			}
+		}
+	}
+	return answer
+}
+
+func (w *World) jsz(p *pod) monitorapi.Jsz {
+	answer := monitorapi.Jsz{ServerID: p.process.id, Disabled: p.process.phase == begun}
+	if p.process.phase == begun {
+		return answer
+	}
+	streams := monitorapi.Account{ID: "$G", Name: "$G"}
+	for _, g := range w.groups {
+		switch {
+		case !slices.Contains(g.members, p.server):
+		case g.name == "" && p.process.phase == up:
+			seen := w.seen(g, p)
+			answer.Meta = &monitorapi.Meta{Leader: seen.Leader, Replicas: seen.Replicas}
+		case g.name != "":
+			streams.Streams = append(streams.Streams, monitorapi.Stream{
+				Name: g.name, Config: &monitorapi.StreamConfig{Replicas: len(g.members), Retention: "limits"}, Cluster: w.seen(g, p),
+			})
+		}
+	}
+	if answer.Meta == nil && p.process.phase == up && p.process.routes > 0 { // it has not joined yet, and knows nobody
+		answer.Meta = &monitorapi.Meta{}
+	}
+	if len(streams.Streams) > 0 {
+		answer.Accounts, answer.Total = []monitorapi.Account{streams}, 1
+	}
+	return answer
+}
+
+// seen is a group as one of its members sees it.
+func (w *World) seen(g *group, p *pod) *monitorapi.Group {
+	if p.process.phase == recovering || len(g.members) == 1 { // no Raft node: it names itself
+		return &monitorapi.Group{Leader: p.server}
+	}
+	view := &monitorapi.Group{RaftGroup: "R"}
+	if w.led(g) {
+		view.Leader = g.leader
+	}
+	for _, member := range g.members {
+		if member == p.server && view.Leader != "" {
+			continue
+		}
+		// Only a leader knows who is current.
+		current := view.Leader == p.server && g.current[member]
+		view.Replicas = append(view.Replicas, monitorapi.Peer{Name: member, Current: current && w.alive(member), Offline: w.running(member) == nil})
+	}
+	return view
+}
