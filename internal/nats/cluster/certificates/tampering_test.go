@@ -27,6 +27,25 @@ func TestAReplacedPairIsReissued(t *testing.T) {
 	}
 }
 
+// What a Pod was started with is trusted by it, whoever wrote it, and so may be what nobody knows of: then our CA is put beside it
+// first.
+func TestAReplacedPairThatMayBeInUse(t *testing.T) {
+	for name, meanwhile := range map[string]func(*lab){
+		"a Pod was started with it":    func(l *lab) { l.start(2) },
+		"the Pods are not known":       func(l *lab) { l.unknown = "no list" },
+		"one Pod was, another is gone": func(l *lab) { l.start(1); l.servers[0].exists = false },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := running(t)
+			l.tls, l.edited = secret(tlsName, running(t).tls.Data), true
+			meanwhile(l)
+			if plan := Decide(l.world(), l.now); plan.Action == nil || plan.Action.Kind != Trust {
+				t.Errorf("%+v, want %s", plan.Action, Trust)
+			}
+		})
+	}
+}
+
 // A clock that jumps and comes back leaves the servers trusting each other.
 func TestTheClockJumps(t *testing.T) {
 	l := running(t)

@@ -368,6 +368,13 @@ func TestDecide(t *testing.T) {
 				TargetRevision: revisionNew, Current: "demo-2", Pending: []string{"demo-0", "demo-1"},
 			}},
 		},
+		"one that crashes, while another does not exist yet": {
+			world: world(with(server(0, revisionOld, crashes), server(1, revisionOld)), journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-1"}),
+				unsettled("m", []string{"demo-0"})),
+			want: want{step: restart("demo-0"), next: restart("demo-0"), fence: "demo-1", journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-0", Pending: []string{"demo-1"},
+			}},
+		},
 		"a claim that is left of a removed server blocks nobody": {
 			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, revisionOld), facts.Server{Name: "demo-3", Claim: &corev1.PersistentVolumeClaim{}})),
 			want: want{step: restart("demo-2"), next: restart("demo-2"), journal: &v1beta1.RolloutStatus{
