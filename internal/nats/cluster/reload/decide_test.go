@@ -123,7 +123,12 @@ func TestDecide(t *testing.T) {
 	}{
 		"nothing differs":                        {world: world(t), want: Nothing},
 		"started with what somebody had written": {world: strayed(world(t), corev1.ConditionTrue), want: Restart, reason: "the process was started with a configuration that somebody had changed"},
-		"the same, while it is on its way up":    {world: strayed(world(t), corev1.ConditionFalse), want: Nothing},
+		"the same, and it does not answer": {world: func() World {
+			w := strayed(world(t), corev1.ConditionTrue)
+			delete(w.Processes, "demo-0")
+			return w
+		}(), want: Nothing},
+		"the same, while it is on its way up": {world: strayed(world(t), corev1.ConditionFalse), want: Nothing},
 
 		"tags":                          {world: world(t, tags), want: Reload},
 		"tags taken away":               {world: world(t, spec(func(s *v1beta1.NatsClusterSpec) { s.ServerTags = nil })), want: Reload},
