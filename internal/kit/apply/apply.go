@@ -35,6 +35,11 @@ type Precondition struct {
 	ResourceVersion string
 }
 
+// At is the state that object, which was read before, is in.
+func At(object client.Object) Precondition {
+	return Precondition{UID: object.GetUID(), ResourceVersion: object.GetResourceVersion()}
+}
+
 // Apply makes the object of desired's name what desired says, controlled by owner, and says whether it wrote.
 // desired is not changed; its status is ignored. The error is a ForeignError when the name is taken, and a
 // conflict (or an AlreadyExists) when the object moved meanwhile: decide again.

@@ -25,6 +25,7 @@ const (
 	// gate and through spec.rollout.paused. The controller takes the annotation away as it reads it.
 	AnnotationForceStep = "cluster.nats.mikluko.io/force-step"
 	// AnnotationFence marks a StatefulSet whose step was given up, so that a write of that step that is still on its way fails.
+	// In the Pod template it makes a process restart that the template as rendered would leave alone.
 	AnnotationFence = "cluster.nats.mikluko.io/fence"
 	// AnnotationForceDelete, on a NatsCluster that is being deleted, gives up the streams that are on it. Its value does not
 	// matter.

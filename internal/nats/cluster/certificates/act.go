@@ -81,7 +81,7 @@ func act(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsClust
 	var at apply.Precondition // of a Secret that must not exist
 	for _, of := range []Reference{w.Own.CA, w.Own.TLS} {
 		if seen, _ := of.Secret.Get(); of.Name == name && seen != nil {
-			at = apply.Precondition{UID: seen.UID, ResourceVersion: seen.ResourceVersion}
+			at = apply.At(seen)
 		}
 	}
 	return applier.ApplyAt(ctx, cluster, secret, at)

@@ -43,7 +43,7 @@ func Act(ctx context.Context, applier *apply.Applier, reloader Reloader, cluster
 }
 
 func put(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsCluster, desired *corev1.ConfigMap, server facts.Server) error {
-	at := apply.Precondition{UID: server.ConfigMap.UID, ResourceVersion: server.ConfigMap.ResourceVersion}
+	at := apply.At(server.ConfigMap)
 	return applier.ApplyAt(ctx, cluster, desired, at)
 }
 

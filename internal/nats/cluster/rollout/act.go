@@ -67,10 +67,10 @@ func (a *Actor) restart(ctx context.Context, cluster *v1beta1.NatsCluster, out r
 	}
 	config, set := apply.Precondition{}, apply.Precondition{}
 	if server.ConfigMap != nil {
-		config = at(server.ConfigMap)
+		config = apply.At(server.ConfigMap)
 	}
 	if server.StatefulSet != nil {
-		set = at(server.StatefulSet)
+		set = apply.At(server.StatefulSet)
 	}
 	if err := a.Applier.ApplyAt(ctx, cluster, wanted.ConfigMap, config); err != nil {
 		return err
@@ -88,9 +88,9 @@ func (a *Actor) restart(ctx context.Context, cluster *v1beta1.NatsCluster, out r
 // remove deletes the StatefulSet, and with it the Pod, and then the configuration.
 func (a *Actor) remove(ctx context.Context, server facts.Server) error {
 	if server.StatefulSet != nil {
-		return a.Applier.Delete(ctx, server.StatefulSet, at(server.StatefulSet))
+		return a.Applier.Delete(ctx, server.StatefulSet, apply.At(server.StatefulSet))
 	}
-	return a.Applier.Delete(ctx, server.ConfigMap, at(server.ConfigMap))
+	return a.Applier.Delete(ctx, server.ConfigMap, apply.At(server.ConfigMap))
 }
 
 // Fence makes every write fail that an earlier leader has sent for a step of the server and that has not arrived yet: it
@@ -119,8 +119,4 @@ func (a *Actor) mark(ctx context.Context, cluster *v1beta1.NatsCluster, server f
 		return fmt.Errorf("marking StatefulSet %s: %w", server.Name, err)
 	}
 	return nil
-}
-
-func at(object client.Object) apply.Precondition {
-	return apply.Precondition{UID: object.GetUID(), ResourceVersion: object.GetResourceVersion()}
 }

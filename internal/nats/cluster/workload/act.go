@@ -47,10 +47,10 @@ func Act(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsClust
 func create(ctx context.Context, applier *apply.Applier, cluster *v1beta1.NatsCluster, wanted render.Server, seen facts.Server) error {
 	config, set := apply.Precondition{}, apply.Precondition{}
 	if seen.ConfigMap != nil {
-		config = apply.Precondition{UID: seen.ConfigMap.UID, ResourceVersion: seen.ConfigMap.ResourceVersion}
+		config = apply.At(seen.ConfigMap)
 	}
 	if seen.StatefulSet != nil {
-		set = apply.Precondition{UID: seen.StatefulSet.UID, ResourceVersion: seen.StatefulSet.ResourceVersion}
+		set = apply.At(seen.StatefulSet)
 	}
 	if err := applier.ApplyAt(ctx, cluster, wanted.ConfigMap, config); err != nil {
 		return err
@@ -74,5 +74,5 @@ func dropPolicy(ctx context.Context, applier *apply.Applier, cluster *v1beta1.Na
 	if !metav1.IsControlledBy(policy, cluster) {
 		return nil
 	}
-	return applier.Delete(ctx, policy, apply.Precondition{UID: policy.UID, ResourceVersion: policy.ResourceVersion})
+	return applier.Delete(ctx, policy, apply.At(policy))
 }
