@@ -19,6 +19,16 @@ type Varz struct {
 	Remotes int `json:"remotes"`
 	// Metadata is server_metadata of the loaded configuration.
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// CertificateEnds is when the certificate that the client listener shows now ends; zero without one.
+	CertificateEnds time.Time `json:"tls_cert_not_after,omitzero"`
+	// Cluster is about the route listener.
+	Cluster ClusterVarz `json:"cluster"`
+}
+
+// ClusterVarz is what /varz says about the route listener.
+type ClusterVarz struct {
+	// CertificateEnds is Varz.CertificateEnds of this listener.
+	CertificateEnds time.Time `json:"tls_cert_not_after,omitzero"`
 }
 
 // Jsz is one page of /jsz: what one server knows of JetStream.

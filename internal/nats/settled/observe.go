@@ -75,6 +75,7 @@ func (r reader) ask(ctx context.Context, target Target) fact.Fact[Answer] {
 	answer := Answer{ServerFacts: ServerFacts{
 		ID: varz.ID, Version: varz.Version, ConfigRevision: varz.Metadata[revisionKey], Start: varz.Start,
 		Remotes: varz.Remotes, ConfigDigest: varz.ConfigDigest, Loaded: varz.Loaded,
+		ClientCertificateEnds: varz.CertificateEnds, RouteCertificateEnds: varz.Cluster.CertificateEnds,
 	}}
 	if r.jetstream {
 		if err := r.readGroups(ctx, target.At, &answer); err != nil {

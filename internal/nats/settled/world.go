@@ -53,6 +53,9 @@ type ServerFacts struct {
 	// ConfigDigest identifies the configuration that the process has loaded, and Loaded is when it did.
 	ConfigDigest string
 	Loaded       time.Time
+	// ClientCertificateEnds and RouteCertificateEnds are when the certificates end that the process shows on its listeners;
+	// zero where it shows none.
+	ClientCertificateEnds, RouteCertificateEnds time.Time
 	// Start is when the process started.
 	Start time.Time
 }

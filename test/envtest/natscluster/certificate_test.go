@@ -1,6 +1,7 @@
 package natscluster
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/nats/sysapi/minted"
 )
 
 // selfSigned is a Secret with a certificate for the host, and what a client trusts it by.
@@ -130,7 +132,7 @@ func TestClientCertificate(t *testing.T) {
 	l.oneAtATime(from)
 	l.allNew(before)
 	l.serves(pool, host, "relay-0", "relay-1", "relay-2")
-	if cluster.Status.Config.RestartReason != "a certificate is restart-only" {
+	if cluster.Status.Config.RestartReason != "a certificate is restart-only without auth.systemCredentials" {
 		t.Errorf("restartReason %q", cluster.Status.Config.RestartReason)
 	}
 }
@@ -175,43 +177,126 @@ func TestRouteCertificate(t *testing.T) {
 	if now := get(l, "demo-routes-ca", &corev1.Secret{}); now.ResourceVersion != authority.ResourceVersion {
 		t.Error("the CA was written")
 	}
-	if cluster.Status.Config.RestartReason != "a certificate is restart-only" {
+	if cluster.Status.Config.RestartReason != "a certificate is restart-only without auth.systemCredentials" {
 		t.Errorf("restartReason %q", cluster.Status.Config.RestartReason)
 	}
 }
 
-// routesSecret has a certificate of an authority of its own.
-func (l *lab) routesSecret(name, cluster string) *corev1.Secret {
-	l.Helper()
-	sign := func(template, parent *x509.Certificate, key, by *ecdsa.PrivateKey) []byte {
-		der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), by)
-		if err != nil {
-			l.Fatal(err)
-		}
-		return der
+// An authority signs certificates. They are valid for a year back, as the controller's clock may be.
+type authority struct {
+	testing     *testing.T
+	key         *ecdsa.PrivateKey
+	certificate *x509.Certificate
+	pem         []byte
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
 	}
-	caKey, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	key, _ := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	ca := &x509.Certificate{
+	a := &authority{testing: t, key: key, certificate: &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "ca" + time.Now().String()}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign,
+		NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().AddDate(1, 0, 0), KeyUsage: x509.KeyUsageCertSign,
+	}}
+	a.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.sign(a.certificate, key)})
+	return a
+}
+
+func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) []byte {
+	a.testing.Helper()
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
+	if err != nil {
+		a.testing.Fatal(err)
 	}
-	caDER := sign(ca, ca, caKey, caKey)
+	return der
+}
+
+// pair is what a Secret holds of a new certificate for the host.
+func (a *authority) pair(host string, life time.Duration) map[string][]byte {
+	a.testing.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.testing.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		a.testing.Fatal(err)
+	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "routes"},
-		DNSNames:  []string{"*." + cluster + "-headless." + l.namespace + ".svc"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "server"}, DNSNames: []string{host},
+		NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().Add(life), KeyUsage: x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
-	private, _ := x509.MarshalPKCS8PrivateKey(key)
-	secret := secretNamed(name)
-	secret.Type = corev1.SecretTypeTLS
-	secret.Data = map[string][]byte{
-		"ca.crt":                pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: caDER}),
-		corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: sign(leaf, ca, key, caKey)}),
+	return map[string][]byte{
+		"ca.crt":                a.pem,
+		corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.sign(leaf, key)}),
 		corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 	}
+}
+
+func tlsSecret(name string, data map[string][]byte) *corev1.Secret {
+	secret := secretNamed(name)
+	secret.Type, secret.Data = corev1.SecretTypeTLS, data
 	return secret
+}
+
+// replaceSecret is a user who puts another certificate in place.
+func (l *lab) replaceSecret(name string, data map[string][]byte) {
+	l.Helper()
+	live := get(l, name, &corev1.Secret{})
+	live.Data = data
+	if err := l.client.Update(l.Context(), live); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// TestRenewedCertificatesAreLoaded: with a system user neither listener's certificate costs a restart.
+func TestRenewedCertificatesAreLoaded(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	l.startKubelet()
+	now := time.Now()
+	clock := clocktesting.NewFakePassiveClock(now.AddDate(0, 0, -244))
+	l.startController(controllerOptions{monitor: closed{}, clock: clock})
+	operator, ca, host := minted.NewOperator("main"), newAuthority(t), "demo."+l.namespace+".svc"
+	cluster := trusting(withJetStream("demo", 3))
+	cluster.Spec.TLS = &v1beta1.ListenerTLS{SecretRef: v1beta1.SecretReference{Name: "demo-client"}}
+	l.create(trust(operator), credentials(operator), tlsSecret("demo-client", ca.pair(host, time.Hour)), cluster)
+	l.untilAtRest("demo")
+	l.untilMeshed("demo-0", "demo-1", "demo-2")
+	before, routes := l.processes(), l.varz("demo-0").Cluster.CertificateEnds
+
+	renewed := ca.pair(host, 2*time.Hour)
+	l.replaceSecret("demo-client", renewed)
+	clock.SetTime(now)
+	l.poke("demo")
+	shows := func(server string) bool {
+		block, _ := pem.Decode(renewed[corev1.TLSCertKey])
+		pool := x509.NewCertPool()
+		pool.AppendCertsFromPEM(ca.pem)
+		var shown []byte
+		config := &tls.Config{RootCAs: pool, ServerName: host, VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+			shown = raw[0]
+			return nil
+		}}
+		// Nobody is let in without credentials, and everybody is shown the certificate.
+		if connection, err := nats.Connect(strings.Replace(l.clientURL(server), "nats://", "tls://", 1), nats.Secure(config), nats.Timeout(10*time.Second)); err == nil {
+			connection.Close()
+		}
+		return bytes.Equal(shown, block.Bytes) && l.varz(server).Cluster.CertificateEnds.After(routes)
+	}
+	for server := range before {
+		l.Eventually(func() bool { return shows(server) }).Should(gomega.BeTrue(), server)
+	}
+	after := l.untilAtRest("demo")
+	if got := l.processes(); !cmp.Equal(before, got) {
+		t.Errorf("%v before, %v after; want the same processes", before, got)
+	}
+	if after.Status.Config.AppliedBy != v1beta1.ApplyReload || after.Status.Rollout != nil {
+		t.Errorf("%+v, rollout %+v", after.Status.Config, after.Status.Rollout)
+	}
 }
 
 // TestRoutesOfAnUnrelatedAuthority: without JetStream nothing but the routes themselves tells that the first restarted server
@@ -219,7 +304,10 @@ func (l *lab) routesSecret(name, cluster string) *corev1.Secret {
 func TestRoutesOfAnUnrelatedAuthority(t *testing.T) {
 	t.Parallel()
 	l := start(t)
-	l.create(l.routesSecret("routes", "demo"))
+	pair := func() map[string][]byte {
+		return newAuthority(t).pair("*.demo-headless."+l.namespace+".svc", time.Hour)
+	}
+	l.create(tlsSecret("routes", pair()))
 	cluster := plain("demo", 3)
 	cluster.Spec.Routes.TLS.SecretRef.Name = "routes"
 	l.create(cluster)
@@ -227,14 +315,10 @@ func TestRoutesOfAnUnrelatedAuthority(t *testing.T) {
 	from := l.mark()
 	good := get(l, "routes", &corev1.Secret{}).Data
 	replace := func(data map[string][]byte) {
-		live := get(l, "routes", &corev1.Secret{})
-		live.Data = data
-		if err := l.client.Update(t.Context(), live); err != nil {
-			t.Fatal(err)
-		}
+		l.replaceSecret("routes", data)
 		l.poke("demo")
 	}
-	replace(l.routesSecret("routes", "demo").Data)
+	replace(pair())
 	l.untilProgress("has routes to")
 	l.Consistently(func() []string { return l.stops(from) }).WithTimeout(10 * time.Second).Should(gomega.Equal([]string{"demo-2"}))
 	replace(good)

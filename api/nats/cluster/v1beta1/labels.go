@@ -17,10 +17,13 @@ const (
 	AnnotationReloadSince = "cluster.nats.mikluko.io/reload-since"
 	// AnnotationRestartReason carries why the configuration waits for a restart.
 	AnnotationRestartReason = "cluster.nats.mikluko.io/restart-reason"
-	// AnnotationRouteCertificate carries, on a Pod, a digest of the route certificate that it was started with.
+	// AnnotationRouteCertificate carries a digest of a route certificate: on a Pod of the one that it was started with, on a
+	// ConfigMap of the one that its server is to have.
 	AnnotationRouteCertificate = "cluster.nats.mikluko.io/route-certificate"
 	// AnnotationClientCertificate is the same of the client listener's certificate.
 	AnnotationClientCertificate = "cluster.nats.mikluko.io/client-certificate"
+	// AnnotationRouteAuthorities carries, on a ConfigMap, a digest of the keys by which its server is to know the others.
+	AnnotationRouteAuthorities = "cluster.nats.mikluko.io/route-authorities"
 	// AnnotationForceStep, on a NatsCluster, names a server that waits for its restart: it is restarted now, through a closed
 	// gate and through spec.rollout.paused. The controller takes the annotation away as it reads it.
 	AnnotationForceStep = "cluster.nats.mikluko.io/force-step"

@@ -160,8 +160,8 @@ func (w World) next(ca authority, shown shown, now time.Time) *Action {
 		return &Action{Kind: RenewCA}
 	}
 	switch {
-	case !shown.usable, !shown.trusts(ca) && w.Own.Edited && !w.anyStartedWith(shown.digest):
-		// Of somebody else's certificate that nobody has started with, nobody knows that it is trusted.
+	case !shown.usable, !shown.trusts(ca) && w.Own.Edited && !w.anyHas(shown.digest):
+		// Of somebody else's certificate that nobody has, nobody knows that it is trusted.
 		return ca.issue(shown.others(ca, now), now)
 	case !shown.trusts(ca):
 		return &Action{Kind: Trust, Also: shown.others(ca, now)}
@@ -250,11 +250,12 @@ func (w World) allStartedWith(digest string) bool {
 	return true
 }
 
-// anyStartedWith says that some Pod was started with what the Secret holds now. It is true while that is not known.
-func (w World) anyStartedWith(digest string) bool {
+// anyHas says that some Pod was started with what the Secret holds now, or was given it since. It is true while that is not known.
+func (w World) anyHas(digest string) bool {
 	servers, known := w.Own.Servers.Get()
 	return !known || slices.ContainsFunc(servers, func(server facts.Server) bool {
-		return server.Pod != nil && server.Pod.Annotations[v1beta1.AnnotationRouteCertificate] == digest
+		return server.Pod != nil && server.Pod.Annotations[v1beta1.AnnotationRouteCertificate] == digest ||
+			server.ConfigMap != nil && server.ConfigMap.Annotations[v1beta1.AnnotationRouteCertificate] == digest
 	})
 }
 

@@ -214,7 +214,7 @@ func TestOwnCertificate(t *testing.T) {
 			if got := l.roots(); got != test.roots {
 				t.Errorf("ca.crt holds %d CAs, want %d", got, test.roots)
 			}
-			want := Named{Routes: &render.Certificate{SecretName: tlsName, Digest: routesCertificate(l.tls).Digest, CA: true}}
+			want := Named{Routes: &render.Certificate{SecretName: tlsName, Digest: routesCertificate(l.tls).Digest, Authorities: authoritiesOf(l.tls), Ends: endOf(l.tls), CA: true}}
 			if diff := cmp.Diff(want, plan.Named); diff != "" {
 				t.Errorf("hands on (-want +got):\n%s", diff)
 			}

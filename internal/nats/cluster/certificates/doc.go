@@ -18,8 +18,8 @@
 // One thing it cannot make good: when the CA is lost, and then N-routes-tls as well before every server knows the
 // successor, the servers that do not know it are cut off until they are restarted.
 //
-// It tells the servers nothing: a changed Secret has another digest, that gives another revision, and the rollout
-// brings it to them.
+// It tells the servers nothing: a changed Secret has another digest, that gives another revision, and a reload or the rollout
+// brings it to them. Trust in another CA is always a restart, so that a Pod's annotation tells whom its server trusts.
 //
 // Where things lie. The Secret N-routes-ca holds the CA's certificate and key and is never mounted. N-routes-tls is
 // mounted: the certificate, its key, and in ca.crt the CAs to trust, the present one first.

@@ -116,6 +116,7 @@ func clientCertificate(secret *corev1.Secret) *render.Certificate {
 	return &render.Certificate{
 		SecretName: secret.Name,
 		Digest:     digestOf(secret, corev1.TLSCertKey, corev1.TLSPrivateKeyKey),
+		Ends:       endOf(secret),
 		CA:         len(secret.Data[render.KeyCA]) > 0,
 	}
 }
@@ -123,10 +124,31 @@ func clientCertificate(secret *corev1.Secret) *render.Certificate {
 // routesCertificate is what the route listener reads of the Secret.
 func routesCertificate(secret *corev1.Secret) *render.Certificate {
 	return &render.Certificate{
-		SecretName: secret.Name,
-		Digest:     digestOf(secret, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, render.KeyCA),
-		CA:         true,
+		SecretName:  secret.Name,
+		Digest:      digestOf(secret, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, render.KeyCA),
+		Authorities: authoritiesOf(secret),
+		Ends:        endOf(secret),
+		CA:          true,
 	}
+}
+
+// endOf is when the certificate ends; zero when the pair cannot be used.
+func endOf(secret *corev1.Secret) time.Time {
+	if pair, problem := pairOf(secret); problem == "" {
+		return pair.leaf.NotAfter
+	}
+	return time.Time{}
+}
+
+// authoritiesOf identifies whom ca.crt vouches for: names and keys, in any order.
+func authoritiesOf(secret *corev1.Secret) string {
+	var each []string
+	for _, root := range rootsOf(secret.Data[render.KeyCA]) {
+		each = append(each, string(root.RawSubject)+string(root.RawSubjectPublicKeyInfo))
+	}
+	slices.Sort(each)
+	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(each), "")))
+	return hex.EncodeToString(sum[:8])
 }
 
 // encodeAll writes certificates as PEM.

@@ -154,7 +154,7 @@ func (p *pass) changes(servers fact.Fact[facts.Servers], verdict settled.Verdict
 	for _, wanted := range p.report.Rendered.Servers {
 		server := known.Get(wanted.Name)
 		if server.StatefulSet != nil {
-			same, err := p.applier().Matches(p.cluster, wanted.StatefulSetAt(server.TemplateRevision()), server.StatefulSet)
+			same, err := p.applier().Matches(p.cluster, wanted.StatefulSetLike(server.StatefulSet), server.StatefulSet)
 			world.Pods[server.Name] = same && err == nil
 		}
 		if server.ConfigMap != nil {

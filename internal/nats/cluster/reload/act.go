@@ -55,7 +55,7 @@ func ask(ctx context.Context, applier *apply.Applier, reloader Reloader, cluster
 		return nil
 	}
 	err := reloader.Reload(ctx, process.ID)
-	if err == nil || !sysapi.Refused(err) || process.ConfigRevision == w.Rendered.Revision {
+	if err == nil || !sysapi.Refused(err) || process.ConfigRevision == w.Rendered.Revision && w.showsCertificates(process) {
 		return nil
 	}
 	return put(ctx, applier, cluster, toRestart(wanted.ConfigMap, fmt.Sprintf("reload failed: %v", err)), server)

@@ -37,8 +37,17 @@ var allowed = map[string]map[string]rule{
 		"cluster.routes":             always,
 		"jetstream.max_memory_store": raised,
 		"jetstream.max_file_store":   raised,
+		ClientCertificate:            always,
+		RouteCertificate:             always,
 	},
 }
+
+// ClientCertificate and RouteCertificate stand in the allow-list for what is in the files of a certificate and its key, beside the
+// keys, which are the files' names.
+const (
+	ClientCertificate = "tls, the files' content"
+	RouteCertificate  = "cluster.tls, the files' content"
+)
 
 // silent are the keys of which no process that runs takes notice, and which need not be brought to one.
 var silent = []string{"resolver_preload"}
@@ -78,7 +87,7 @@ func differences(running, rendered string) []difference {
 		if slices.Contains(silent, key) {
 			continue
 		}
-		// server_metadata and serverTags are one value each.
+		// server_metadata is one value, whose keys are nobody's settings.
 		inner, isMap := old[key].(map[string]any)
 		other, alsoMap := next[key].(map[string]any)
 		if key == "server_metadata" || !isMap || !alsoMap {

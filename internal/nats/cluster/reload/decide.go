@@ -2,12 +2,14 @@ package reload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
+	"github.com/holdfast-dev/holdfast/internal/nats/settled"
 )
 
 // window is how long a reload may take, the kubelet's two minutes included, before the server is restarted instead.
@@ -35,7 +37,7 @@ func (w World) need(wanted render.Server, server facts.Server, now time.Time) (N
 		return Restart, reason
 	}
 	given := given(server)
-	if given.apply != v1beta1.ApplyReload && given.revision != server.TemplateRevision() {
+	if given.apply != v1beta1.ApplyReload && !startedWith(server) {
 		// Its restart was decided on before, and the ConfigMap written, which the process does not run.
 		if given.reason != "" {
 			return Restart, given.reason
@@ -44,6 +46,9 @@ func (w World) need(wanted render.Server, server facts.Server, now time.Time) (N
 	}
 	changed := differences(server.ConfigMap.Data[render.ConfigKey], wanted.ConfigMap.Data[render.ConfigKey])
 	if reason := w.configReason(server, changed); reason != "" {
+		return Restart, reason
+	}
+	if reason := w.certificateReason(wanted, server); reason != "" {
 		return Restart, reason
 	}
 	switch {
@@ -75,12 +80,66 @@ func (w World) podReason(wanted render.Server, server facts.Server) string {
 	if from != to {
 		return fmt.Sprintf("version %s -> %s is restart-only", from, to)
 	}
-	for _, certificate := range []string{v1beta1.AnnotationClientCertificate, v1beta1.AnnotationRouteCertificate} {
-		if server.StatefulSet.Spec.Template.Annotations[certificate] != wanted.StatefulSet.Spec.Template.Annotations[certificate] {
-			return "a certificate is restart-only"
+	return "the StatefulSet spec is restart-only"
+}
+
+// startedWith says that the server's Pod template is for what its ConfigMap has.
+func startedWith(server facts.Server) bool {
+	config, template := server.ConfigMap.Annotations, server.StatefulSet.Spec.Template.Annotations
+	for _, key := range []string{v1beta1.AnnotationConfigRevision, v1beta1.AnnotationClientCertificate, v1beta1.AnnotationRouteCertificate} {
+		if config[key] != template[key] {
+			return false
 		}
 	}
-	return "the StatefulSet spec is restart-only"
+	return true
+}
+
+// certificateReason is what of the certificates asks for a restart. A server's report tells two certificates apart by their ends
+// alone, and nothing tells whom it trusts: what could not be proved is not reloaded.
+func (w World) certificateReason(wanted render.Server, server facts.Server) string {
+	next, has := wanted.ConfigMap.Annotations, server.ConfigMap.Annotations
+	if next[v1beta1.AnnotationRouteAuthorities] != has[v1beta1.AnnotationRouteAuthorities] {
+		return "the CA of the routes is restart-only"
+	}
+	process, answers := w.Processes[server.Name]
+	for _, of := range w.listeners(process) {
+		switch {
+		case next[of.annotation] == has[of.annotation]:
+		case !Reloads(w.version(server), of.path, nil, nil):
+			return "a certificate is restart-only"
+		case !w.Credentials:
+			return "a certificate is restart-only without auth.systemCredentials"
+		case answers && of.shows():
+			return "a certificate that ends when the one before it does is restart-only"
+		}
+	}
+	return ""
+}
+
+// A listener is one that has a certificate.
+type listener struct {
+	path, annotation string
+	// wanted is when the certificate ends that it is to show, and shown when the one does that it shows.
+	wanted, shown time.Time
+}
+
+func (l listener) shows() bool { return l.shown.Equal(l.wanted) }
+
+// listeners are those that have a certificate, with what the process reports of them.
+func (w World) listeners(process settled.ServerFacts) []listener {
+	var found []listener
+	if to := w.Rendered.ClientTLS; to != nil {
+		found = append(found, listener{ClientCertificate, v1beta1.AnnotationClientCertificate, to.Ends, process.ClientCertificateEnds})
+	}
+	if to := w.Rendered.RoutesTLS; to != nil {
+		found = append(found, listener{RouteCertificate, v1beta1.AnnotationRouteCertificate, to.Ends, process.RouteCertificateEnds})
+	}
+	return found
+}
+
+// showsCertificates says that the process shows what it is to show.
+func (w World) showsCertificates(process settled.ServerFacts) bool {
+	return !slices.ContainsFunc(w.listeners(process), func(l listener) bool { return !l.shows() })
 }
 
 // configReason is what of the configuration asks for a restart.
@@ -120,15 +179,19 @@ func (w World) version(server facts.Server) string {
 	return server.ImageTag()
 }
 
-// confirm looks at whether the process runs the ConfigMap that it was given. One that does not answer may be on its way up
+// confirm looks at whether the process runs the ConfigMap that it was given, and shows the certificates. One that does not answer may be on its way up
 // again, and then reads it. One that reports the revision runs all of it but what no reload brings to it.
 func (w World) confirm(server facts.Server, given handed, now time.Time) (Need, string) {
 	process, answers := w.Processes[server.Name]
+	shows := w.showsCertificates(process)
+	late := answers && now.Sub(given.since) > window
 	switch {
-	case answers && process.ConfigDigest == Digest(server.ConfigMap.Data[render.ConfigKey]):
+	case answers && shows && process.ConfigDigest == Digest(server.ConfigMap.Data[render.ConfigKey]):
 		return Nothing, ""
-	case answers && process.ConfigRevision != given.revision && now.Sub(given.since) > window:
+	case late && process.ConfigRevision != given.revision:
 		return Restart, "reload failed: the server did not load its new configuration within three minutes"
+	case late && !shows:
+		return Restart, "reload failed: the server did not load its new certificate within three minutes"
 	case !w.Credentials:
 		return Nothing, "" // there is nobody to ask
 	}

@@ -19,6 +19,9 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
+// ends is when the certificate of the routes ends.
+var ends = now.Add(time.Hour)
+
 // input is a NatsCluster of two servers under a NATS operator.
 func input(changes ...func(*render.Input)) render.Input {
 	in := render.Input{
@@ -32,7 +35,7 @@ func input(changes ...func(*render.Input)) render.Input {
 			},
 		},
 		Exporter:  render.ExporterDefaults{Repository: "exporter", Tag: "1"},
-		RoutesTLS: &render.Certificate{SecretName: "demo-routes-tls", Digest: "first", CA: true},
+		RoutesTLS: &render.Certificate{SecretName: "demo-routes-tls", Digest: "first", Authorities: "ca", Ends: ends, CA: true},
 		Trust:     &render.Trust{OperatorJWT: "operator", SystemAccount: "ASYS", SystemAccountJWT: "first"},
 	}
 	for _, change := range changes {
@@ -66,9 +69,10 @@ func world(t *testing.T, changes ...func(*render.Input)) World {
 		w.Servers = append(w.Servers, facts.Server{Name: server.Name, Ordinal: i, StatefulSet: server.StatefulSet, ConfigMap: server.ConfigMap})
 		w.Processes[server.Name] = settled.ServerFacts{
 			ID: "N" + server.Name, Version: "2.15.2", ConfigRevision: before.Revision, ConfigDigest: Digest(string(server.Config)),
+			RouteCertificateEnds: ends,
 		}
 		if i < len(after.Servers) {
-			w.Pods[server.Name] = cmp.Equal(server.StatefulSet, after.Servers[i].StatefulSetAt(before.Revision))
+			w.Pods[server.Name] = cmp.Equal(server.StatefulSet, after.Servers[i].StatefulSetLike(server.StatefulSet))
 			w.Configs[server.Name] = cmp.Equal(server.ConfigMap, after.Servers[i].ConfigMap)
 		}
 	}
@@ -88,6 +92,10 @@ func (w World) loaded() World {
 	process := w.Processes["demo-0"]
 	process.ConfigRevision = w.Rendered.Revision
 	process.ConfigDigest = Digest(w.Servers[0].ConfigMap.Data[render.ConfigKey])
+	if w.Rendered.ClientTLS != nil {
+		process.ClientCertificateEnds = w.Rendered.ClientTLS.Ends
+	}
+	process.RouteCertificateEnds = w.Rendered.RoutesTLS.Ends
 	w.Processes["demo-0"] = process
 	return w
 }
@@ -103,18 +111,22 @@ func strayed(w World, ready corev1.ConditionStatus) World {
 	return w
 }
 
+var tags = spec(func(s *v1beta1.NatsClusterSpec) { s.ServerTags["zone"] = "b" })
+
+func file(quantity string) func(*render.Input) {
+	return spec(func(s *v1beta1.NatsClusterSpec) { s.JetStream.Limits.MaxFileStore = new(resource.MustParse(quantity)) })
+}
+
+// edit changes the first server's objects.
+func edit(w World, change func(*facts.Server)) World { change(&w.Servers[0]); return w }
+
 func TestDecide(t *testing.T) {
-	tags := spec(func(s *v1beta1.NatsClusterSpec) { s.ServerTags["zone"] = "b" })
 	memory := func(quantity string) func(*render.Input) {
 		return spec(func(s *v1beta1.NatsClusterSpec) {
 			s.JetStream.Limits.MaxMemoryStore = new(resource.MustParse(quantity))
 		})
 	}
-	file := func(quantity string) func(*render.Input) {
-		return spec(func(s *v1beta1.NatsClusterSpec) { s.JetStream.Limits.MaxFileStore = new(resource.MustParse(quantity)) })
-	}
 	preload := func(in *render.Input) { in.Trust.SystemAccountJWT = "second" }
-	edit := func(w World, change func(*facts.Server)) World { change(&w.Servers[0]); return w }
 	for name, tc := range map[string]struct {
 		world World
 		// want is what the first server needs.
@@ -142,11 +154,10 @@ func TestDecide(t *testing.T) {
 		"a memory store left to itself": {world: world(t, spec(func(s *v1beta1.NatsClusterSpec) { s.JetStream.Limits.MaxMemoryStore = nil })), want: Restart, reason: "jetstream.max_memory_store is restart-only"},
 		"another operator JWT":          {world: world(t, func(in *render.Input) { in.Trust.OperatorJWT = "again" }), want: Restart, reason: "operator is restart-only"},
 		"another resolver":              {world: world(t, spec(func(s *v1beta1.NatsClusterSpec) { s.Auth.Resolver = v1beta1.ResolverCache })), want: Restart, reason: "resolver.allow_delete, resolver.type are restart-only"},
-		"another certificate":           {world: world(t, func(in *render.Input) { in.RoutesTLS.Digest = "second" }), want: Restart, reason: "a certificate is restart-only"},
-		"another certificate of the client listener": {world: world(t, func(in *render.Input) {
+		"TLS for clients": {world: world(t, func(in *render.Input) {
 			in.Cluster.Spec.TLS = &v1beta1.ListenerTLS{SecretRef: v1beta1.SecretReference{Name: "cert"}}
-			in.ClientTLS = &render.Certificate{SecretName: "cert", Digest: "first"}
-		}), want: Restart, reason: "a certificate is restart-only"},
+			in.ClientTLS = &render.Certificate{SecretName: "cert", Digest: "first", Ends: ends}
+		}), want: Restart, reason: "the StatefulSet spec is restart-only"},
 
 		"another version": {world: world(t, spec(func(s *v1beta1.NatsClusterSpec) { s.Version = "2.15.3" })), want: Restart, reason: "version 2.15.2 -> 2.15.3 is restart-only"},
 		"another Pod": {world: world(t, spec(func(s *v1beta1.NatsClusterSpec) {

@@ -3,14 +3,20 @@
 // which is the rollout's.
 //
 // It promises: a running server is asked to reload only where each key that differs is on the allow-list of its minor
-// version. Everything else restarts: a key or a minor version that the list does not know, anything of the Pod, a
-// certificate, and every change where the controller has no system user to ask with. nats-server takes a
+// version. Everything else restarts: a key or a minor version that the list does not know, anything of the Pod, other CAs of
+// the routes, and every change where the controller has no system user to ask with. nats-server takes a
 // configuration whole or not at all, so one such key is enough.
 //
 // A reload is over when the process itself reports the digest of the configuration that it was given. A reply is no
 // proof: a kubelet may take two minutes to bring a changed ConfigMap into the container, and until then a server
 // reloads what it has. After three minutes without that proof, or when the server refuses, the server is
 // restarted. That takes nothing that a restart would not: it waits for the rollout's gate.
+//
+// A renewed certificate comes with a new revision of the ConfigMap, though not in it, and the process proves it by the end of the
+// certificate that it shows (ADR 0011). nats-server reads the certificate before its CAs, and a kubelet replaces all files of a
+// Secret at once, so that who shows the new certificate trusts by the new ca.crt. A certificate with the same end as the one
+// that is shown, and other CAs without another certificate, could not be proved, and restart. A new Secret reaches the files of a
+// running server before the reload, and does nothing there; a server that restarts by itself takes it.
 //
 // A ConfigMap that a user edits is put back. A process that was started with the edit meanwhile reports another revision than
 // its ConfigMap has, in a Pod that is Ready at its template, and is restarted.

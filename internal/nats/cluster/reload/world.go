@@ -13,8 +13,8 @@ type World struct {
 	Rendered render.Output
 	// Servers are the servers' objects.
 	Servers facts.Servers
-	// Pods are the servers whose StatefulSet is as rendered but for the revision, by a comparison that knows what the API
-	// server fills in, and Configs those whose ConfigMap is.
+	// Pods are the servers whose StatefulSet is as rendered but for the revision and the certificates, by a comparison that knows
+	// what the API server fills in, and Configs those whose ConfigMap is.
 	Pods, Configs map[string]bool
 	// Processes are what the servers that answer report, by name.
 	Processes map[string]settled.ServerFacts

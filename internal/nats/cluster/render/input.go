@@ -1,6 +1,8 @@
 package render
 
 import (
+	"time"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +48,11 @@ type Certificate struct {
 	SecretName string
 	// Digest identifies what the servers read of the Secret.
 	Digest string
+	// Authorities identifies the keys that are trusted by ca.crt, which stay the same when only a CA's certificate is
+	// renewed; empty where ca.crt is not read.
+	Authorities string
+	// Ends is when the certificate ends.
+	Ends time.Time
 	// CA says that the Secret has ca.crt.
 	CA bool
 }
@@ -63,6 +70,8 @@ type Output struct {
 	Limits v1beta1.JetStreamEffectiveLimits
 	// Endpoints are the addresses of the NATS cluster.
 	Endpoints v1beta1.Endpoints
+	// ClientTLS and RoutesTLS are the certificates that the servers mount, nil where a listener has none.
+	ClientTLS, RoutesTLS *Certificate
 }
 
 // Server is the planned server of that name; false when none is planned.
@@ -87,12 +96,16 @@ type Server struct {
 	StatefulSet *appsv1.StatefulSet
 }
 
-// StatefulSetAt is the server's StatefulSet as it would be rendered under another revision: one that a reload left behind.
-func (s Server) StatefulSetAt(revision string) *appsv1.StatefulSet {
-	set := s.StatefulSet.DeepCopy()
-	for _, object := range []*metav1.ObjectMeta{&set.ObjectMeta, &set.Spec.Template.ObjectMeta} {
-		object.Annotations = overlay(object.Annotations, map[string]string{v1beta1.AnnotationConfigRevision: revision})
+// StatefulSetLike is the server's StatefulSet under the revision and with the certificates of another one's Pod template, as it
+// is rendered again and again while a reload brings newer ones to the process.
+func (s Server) StatefulSetLike(other *appsv1.StatefulSet) *appsv1.StatefulSet {
+	set, annotations := s.StatefulSet.DeepCopy(), other.Spec.Template.Annotations
+	for _, key := range []string{v1beta1.AnnotationConfigRevision, v1beta1.AnnotationClientCertificate, v1beta1.AnnotationRouteCertificate} {
+		if value, has := annotations[key]; has {
+			metav1.SetMetaDataAnnotation(&set.Spec.Template.ObjectMeta, key, value)
+		}
 	}
+	metav1.SetMetaDataAnnotation(&set.ObjectMeta, v1beta1.AnnotationConfigRevision, annotations[v1beta1.AnnotationConfigRevision])
 	return set
 }
 

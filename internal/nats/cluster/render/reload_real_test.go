@@ -1,13 +1,16 @@
 package render_test
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -37,6 +40,9 @@ type keyChange struct {
 // signedAnew stands for the server's own operator's JWT with one more signing key.
 type signedAnew struct{}
 
+// renewal stands for another certificate in the files of that folder, whose names stay.
+type renewal struct{ dir string }
+
 // keyChanges has a row for each key that is rendered.
 func keyChanges(b box) map[string][]keyChange {
 	other := minted.NewOperator("other")
@@ -52,12 +58,14 @@ func keyChanges(b box) map[string][]keyChange {
 			{what: "changed", to: []string{"zone:c"}, reload: true, seen: []string{"tags"}},
 			{what: "taken away", to: nil, reload: true, seen: []string{"tags"}},
 		},
-		"server_metadata": {{what: "changed", to: map[string]string{"config_revision": "other"}, reload: true, seen: []string{"metadata"}}},
-		"tls.cert_file":   {{what: "changed", to: b.path("/etc/nats-client-tls/ca.crt")}},
-		"tls.key_file":    {{what: "changed", to: b.path("/etc/nats-routes-tls/tls.key")}},
-		"tls.ca_file":     {{what: "set", to: b.path("/etc/nats-client-tls/ca.crt")}},
-		"cluster.name":    {{what: "changed", to: "other", seen: []string{"cluster", "name"}}},
-		"cluster.listen":  {{what: "changed", to: "127.0.0.1:1", seen: []string{"cluster", "cluster_port"}}},
+		"server_metadata":        {{what: "changed", to: map[string]string{"config_revision": "other"}, reload: true, seen: []string{"metadata"}}},
+		"tls.cert_file":          {{what: "changed", to: b.path("/etc/nats-client-tls/ca.crt")}},
+		"tls.key_file":           {{what: "changed", to: b.path("/etc/nats-routes-tls/tls.key")}},
+		reload.ClientCertificate: {{what: "renewed", to: renewal{"/etc/nats-client-tls"}, reload: true, seen: []string{"tls_cert_not_after"}}},
+		reload.RouteCertificate:  {{what: "renewed", to: renewal{"/etc/nats-routes-tls"}, reload: true, seen: []string{"cluster", "tls_cert_not_after"}}},
+		"tls.ca_file":            {{what: "set", to: b.path("/etc/nats-client-tls/ca.crt")}},
+		"cluster.name":           {{what: "changed", to: "other", seen: []string{"cluster", "name"}}},
+		"cluster.listen":         {{what: "changed", to: "127.0.0.1:1", seen: []string{"cluster", "cluster_port"}}},
 		"cluster.routes": {
 			{what: "one more", to: []string{"nats-route://127.0.0.1:2", "nats-route://127.0.0.1:3", "nats-route://127.0.0.1:4"}, reload: true, seen: []string{"cluster", "urls"}},
 			{what: "one less", to: []string{"nats-route://127.0.0.1:2"}, reload: true, seen: []string{"cluster", "urls"}},
@@ -121,7 +129,8 @@ func tryReload(t *testing.T, b box, version, program, key string, change keyChan
 	base := freePorts(t)
 	config := decode(t, b.move(out.Servers[0].Config, base))
 	cluster := config["cluster"].(map[string]any)
-	cluster["listen"] = fmt.Sprintf("127.0.0.1:%d", freePorts(t))
+	routes := freePorts(t)
+	cluster["listen"] = fmt.Sprintf("127.0.0.1:%d", routes)
 	cluster["routes"] = []string{"nats-route://127.0.0.1:2", "nats-route://127.0.0.1:3"} // nobody answers there
 	write := func() string { return b.write(t, "demo-0", encode(t, config)) }
 	start(t, program, write())
@@ -132,19 +141,24 @@ func tryReload(t *testing.T, b box, version, program, key string, change keyChan
 	if got, want := process.ConfigDigest, reload.Digest(string(encode(t, config))); got != want {
 		t.Errorf("the server reports digest %s, and %s was computed", got, want)
 	}
-	if _, is := change.to.(signedAnew); is {
-		operator.Sign("main", minted.NewOperator("signer").Key)
-		change.to = operator.JWT
+	var old any
+	certificate, renews := change.to.(renewal)
+	if renews {
+		b.renew(t, certificate.dir)
+	} else {
+		old = set(config, key, change.value(operator))
+		write()
 	}
-	old := set(config, key, change.to)
-	write()
 	err := client.Reload(t.Context(), process.ID)
 	text := encode(t, config)
 	listed := reload.Reloads(version, key, old, at(decode(t, text), strings.SplitN(key, ".", 2)))
 	seen := change.seen != nil && fmt.Sprint(at(before, change.seen)) != fmt.Sprint(at(varz(t, url), change.seen))
-	fmt.Printf("%-7s %-28s %-10s listed %-5t  %s\n", version, key, change.what, listed, verdict(err, change.seen != nil, seen))
+	fmt.Printf("%-7s %-30s %-10s listed %-5t  %s\n", version, key, change.what, listed, verdict(err, change.seen != nil, seen))
 	if listed != change.reload || listed && (err != nil || !seen) {
 		t.Errorf("listed: %t, want %t; the reload: %s", listed, change.reload, verdict(err, change.seen != nil, seen))
+	}
+	if renews {
+		b.shown(t, certificate.dir, base, routes)
 	}
 	after, digest := mustVarz(t, client), reload.Digest(string(text))
 	if err != nil {
@@ -153,6 +167,59 @@ func tryReload(t *testing.T, b box, version, program, key string, change keyChan
 	if after.ID != process.ID || after.ConfigDigest != digest {
 		t.Errorf("afterwards the server is %s with digest %s, want %s with %s", after.ID, after.ConfigDigest, process.ID, digest)
 	}
+}
+
+// renew replaces the certificate and the key in the box, and leaves the CA.
+func (b box) renew(t *testing.T, dir string) {
+	t.Helper()
+	certificate, key := selfSigned(t, 2*time.Hour)
+	for name, data := range map[string][]byte{"tls.crt": certificate, "tls.key": key} {
+		if err := os.WriteFile(filepath.Join(b.path(dir), name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// shown checks that the listener of that folder's certificate shows it to whoever connects, which is what the end of a certificate
+// in /varz is taken for.
+func (b box) shown(t *testing.T, dir string, client, routes int) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(b.path(dir), "tls.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(text) // nobody else signed it
+	port := routes
+	if dir == "/etc/nats-client-tls" {
+		port = client
+	}
+	connection, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if err := connection.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if port == client { // which says in the clear that it wants TLS
+		if _, err := bufio.NewReader(connection).ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS13, ServerName: certificateName, RootCAs: roots}
+	if err := tls.Client(connection, config).HandshakeContext(t.Context()); err != nil {
+		t.Errorf("port %d does not show the new certificate: %v", port, err)
+	}
+}
+
+// value is what the key is set to.
+func (c keyChange) value(operator *minted.Operator) any {
+	if _, is := c.to.(signedAnew); !is {
+		return c.to
+	}
+	operator.Sign("main", minted.NewOperator("signer").Key)
+	return operator.JWT
 }
 
 // verdict says in words what the server did.

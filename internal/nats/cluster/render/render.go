@@ -71,6 +71,8 @@ func Render(in Input) (Output, error) {
 		Servers:   servers,
 		Limits:    p.limits.effective(),
 		Endpoints: endpoints(p),
+		ClientTLS: p.clientTLS,
+		RoutesTLS: p.routesTLS,
 	}, nil
 }
 

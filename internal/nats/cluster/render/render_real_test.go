@@ -177,7 +177,7 @@ func newBox(t *testing.T) box {
 			t.Fatal(err)
 		}
 	}
-	certificate, key := selfSigned(t)
+	certificate, key := selfSigned(t, time.Hour)
 	for _, dir := range []string{"/etc/nats-client-tls", "/etc/nats-routes-tls"} {
 		for name, data := range map[string][]byte{"tls.crt": certificate, "ca.crt": certificate, "tls.key": key} {
 			if err := os.WriteFile(filepath.Join(b.path(dir), name), data, 0o600); err != nil {
@@ -282,14 +282,14 @@ func get(t *testing.T, url string, into any) {
 // certificateName is whom the certificates of a box are of.
 const certificateName = "demo.default.svc"
 
-func selfSigned(t *testing.T) (certificate, key []byte) {
+func selfSigned(t *testing.T, life time.Duration) (certificate, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(life), IsCA: true, BasicConstraintsValid: true,
 		DNSNames: []string{certificateName},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)

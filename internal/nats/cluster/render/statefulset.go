@@ -17,6 +17,8 @@ func configMap(p plan, server string, config []byte) *corev1.ConfigMap {
 			Name:      configMapName(server),
 			Namespace: p.cluster.Namespace,
 			Labels:    serverLabels(p.cluster.Name, server),
+			// Beside the configuration, because with it they reach a process that runs.
+			Annotations: certificateAnnotations(p, true),
 		},
 		Data: map[string]string{ConfigKey: string(config)},
 	}
@@ -47,7 +49,7 @@ func statefulSet(p plan, server string) (*appsv1.StatefulSet, error) {
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{
 					Labels:      overlay(extra.Labels, labels),
-					Annotations: overlay(extra.Annotations, podAnnotations(p)),
+					Annotations: overlay(extra.Annotations, certificateAnnotations(p, false)),
 				},
 				Spec: spec,
 			},
@@ -59,12 +61,15 @@ func statefulSet(p plan, server string) (*appsv1.StatefulSet, error) {
 	return set, nil
 }
 
-// podAnnotations tell of a Pod which certificates it was started with. Of the routes' it is asked by the concern that keeps
-// them: it replaces a lost CA only once every Pod trusts the new one.
-func podAnnotations(p plan) map[string]string {
+// certificateAnnotations name the certificates. A Pod tells by them which ones it was started with; of the routes' it is asked by
+// the concern that keeps them: it replaces a lost CA only once every Pod trusts the new one.
+func certificateAnnotations(p plan, authorities bool) map[string]string {
 	out := map[string]string{}
 	if p.routesTLS != nil {
 		out[v1beta1.AnnotationRouteCertificate] = p.routesTLS.Digest
+	}
+	if p.routesTLS != nil && authorities {
+		out[v1beta1.AnnotationRouteAuthorities] = p.routesTLS.Authorities
 	}
 	if p.clientTLS != nil {
 		out[v1beta1.AnnotationClientCertificate] = p.clientTLS.Digest
