@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -24,8 +27,33 @@ func ClientOptions() []nats.Option {
 		// default of two minutes, twice, would be an outage of four minutes for its clients.
 		nats.PingInterval(2 * time.Second),
 		nats.MaxPingsOutstanding(2),
+		// A server that has just started may not have the account yet. A client that is refused twice by the same one
+		// would give up for good.
+		nats.IgnoreAuthErrorAbort(),
 		// Without a connection fail at once instead of buffering: the caller retries under the same message id,
 		// and knows what was acknowledged and what was not.
 		nats.ReconnectBufSize(-1),
 	}
+}
+
+// options are ClientOptions and what is this ledger's own.
+func (c Config) options() ([]nats.Option, error) {
+	options := append(ClientOptions(), nats.Name("ledger "+c.Name))
+	if c.Access == "" {
+		return options, nil
+	}
+	files, err := os.ReadDir(c.Access)
+	if err != nil {
+		return nil, fmt.Errorf("read the folder with the credentials and the certificate authority: %w", err)
+	}
+	for _, file := range files {
+		path := filepath.Join(c.Access, file.Name())
+		switch file.Name() {
+		case "user.creds":
+			options = append(options, nats.UserCredentials(path))
+		case "ca.crt":
+			options = append(options, nats.RootCAs(path))
+		}
+	}
+	return options, nil
 }

@@ -23,8 +23,9 @@ type Config struct {
 	URL string
 	// Name begins the names of the streams (<name>-0, <name>-1, …) and of the bucket (<name>-counters).
 	Name string
-	// CAFile is a PEM file with the certificate authority for tls:// URLs; empty for the system's.
-	CAFile string
+	// Access is a folder that may hold user.creds, the credentials to sign in with, and ca.crt, the certificate authority
+	// for tls:// URLs: each is used when it is there. Empty for neither, and the system's authorities.
+	Access string
 	// Streams, and Replicas of each; Counters in the bucket, each raised by two writers.
 	Streams, Replicas, Counters int
 	// Interval is the time between two messages of one stream and between two increments of one writer, when
@@ -56,9 +57,10 @@ func (c Config) check() error {
 
 // Ledger is one run. Its HTTP endpoint may be served before it is ready.
 type Ledger struct {
-	config Config
-	log    *slog.Logger
-	start  time.Time
+	config  Config
+	options []nats.Option
+	log     *slog.Logger
+	start   time.Time
 
 	lanes   []*lane
 	writers []*writer
@@ -85,8 +87,12 @@ func New(config Config, log *slog.Logger) (*Ledger, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
+	options, err := config.options()
+	if err != nil {
+		return nil, err
+	}
 	l := &Ledger{
-		config: config, log: log, start: time.Now(), waiting: "a connection to " + config.URL,
+		config: config, options: options, log: log, start: time.Now(), waiting: "a connection to " + config.URL,
 		stop: make(chan struct{}), ended: make(chan struct{}), journal: journal{to: config.Journal},
 	}
 	for i := range config.Streams {
@@ -134,11 +140,7 @@ func (l *Ledger) Run(ctx context.Context) error {
 // dial begins a connection; it may still be trying when this returns. There is one per stream and one for the
 // counters: clients spread over the servers, as those of real users do.
 func (l *Ledger) dial() (jetstream.JetStream, error) {
-	options := append(ClientOptions(), nats.Name("ledger "+l.config.Name))
-	if l.config.CAFile != "" {
-		options = append(options, nats.RootCAs(l.config.CAFile))
-	}
-	c, err := nats.Connect(l.config.URL, options...)
+	c, err := nats.Connect(l.config.URL, l.options...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", l.config.URL, err)
 	}

@@ -14,8 +14,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/holdfast-dev/holdfast/internal/nats/sysapi/minted"
 	"github.com/holdfast-dev/holdfast/test/ledger"
 )
 
@@ -41,6 +43,14 @@ func TestMain(m *testing.M) {
 // startLedger runs the program and waits until it is ready.
 func startLedger(t *testing.T, all servers, name string, args ...string) ledger.Client {
 	t.Helper()
+	client := launch(t, all, name, args...)
+	eventually(t, time.Minute, "ledger ready", client.Ready)
+	return client
+}
+
+// launch runs the program.
+func launch(t *testing.T, all servers, name string, args ...string) ledger.Client {
+	t.Helper()
 	address := fmt.Sprintf("127.0.0.1:%d", ports(t, 1)[0])
 	process := exec.CommandContext(t.Context(), program, append([]string{
 		"run", "--name", name, "--http", address, "--streams", "2", "--counters", "1", "--minimum", "20",
@@ -56,9 +66,7 @@ func startLedger(t *testing.T, all servers, name string, args ...string) ledger.
 			t.Errorf("the ledger ended badly: %v", err)
 		}
 	})
-	client := ledger.Client{BaseURL: "http://" + address}
-	eventually(t, time.Minute, "ledger ready", client.Ready)
-	return client
+	return ledger.Client{BaseURL: "http://" + address}
 }
 
 // awaitAcknowledged waits until the open change, the last one, has at least n messages acknowledged in every stream.
@@ -277,10 +285,47 @@ func rollingRestart(t *testing.T, all servers, js jetstream.JetStream) {
 	t.Log("\n" + table.String())
 }
 
-func TestStandaloneServerWithTLS(t *testing.T) {
+// TestGuardedServer runs it against a server with TLS that trusts an operator. The account is made known to the server
+// only when the ledger has been refused for a while.
+func TestGuardedServer(t *testing.T) {
 	certificate, key := selfSigned(t)
-	all := startServers(t, 1, map[string]any{"tls": map[string]any{"cert_file": certificate, "key_file": key}})
-	client := startLedger(t, all, "standalone", "--replicas", "1", "--tls-ca", certificate)
+	operator := minted.NewOperator("main")
+	account := operator.Account("orders", minted.WithJetStream())
+	extra := operator.Settings(t.TempDir())
+	extra["tls"] = map[string]any{"cert_file": certificate, "key_file": key}
+	extra["resolver"].(map[string]any)["timeout"] = "50ms" // there is nobody to ask for an account
+	all := startServers(t, 1, extra)
+
+	access := t.TempDir()
+	authority, err := os.ReadFile(certificate)
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(access, "ca.crt"), authority, 0o600))
+	must(t, os.WriteFile(filepath.Join(access, "user.creds"), account.User("ledger"), 0o600))
+	client := launch(t, all, "guarded", "--replicas", "1", "--access", access)
+	eventually(t, time.Minute, "refused again and again", func(ctx context.Context) error {
+		var refused struct{ Total int }
+		if err := all[0].ask(ctx, "connz?state=closed", &refused); err != nil {
+			return err
+		}
+		waits := fmt.Sprint(client.Ready(ctx))
+		if refused.Total < 3 || !strings.Contains(waits, "Authorization Violation") {
+			return fmt.Errorf("%d times so far, and the ledger says: %s", refused.Total, waits)
+		}
+		return nil
+	})
+
+	system, err := nats.Connect(all.url(), nats.UserCredentialBytes(operator.System.User("test")), nats.RootCAs(certificate))
+	must(t, err)
+	defer system.Close()
+	must(t, minted.Push(t.Context(), system, 1, account))
+	eventually(t, time.Minute, "ledger ready", client.Ready)
 	awaitAcknowledged(t, client, 20)
 	expect(t, finish(t, client), nil)
+}
+
+func TestAccessIsAFolder(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), program, "run", "--url", "nats://127.0.0.1:1", "--access", filepath.Join(t.TempDir(), "none")).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "read the folder with the credentials") {
+		t.Errorf("%v\n%s", err, out)
+	}
 }

@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 		debug   = flags.Bool("debug", false, "log each failed request of consumers and counters")
 	)
 	flags.StringVar(&config.URL, "url", os.Getenv("NATS_URL"), "NATS URLs, comma separated (default $NATS_URL)")
-	flags.StringVar(&config.CAFile, "tls-ca", "", "PEM file with the certificate authority for tls:// URLs")
+	flags.StringVar(&config.Access, "access", "", "folder that may hold user.creds, to sign in with, and ca.crt, the authority for tls:// URLs")
 	flags.StringVar(&config.Name, "name", "ledger", "begin of the names of streams and bucket")
 	flags.IntVar(&config.Streams, "streams", 5, "number of streams")
 	flags.IntVar(&config.Replicas, "replicas", 3, "replicas of each stream and of the bucket; 1 for a standalone server")

@@ -154,7 +154,8 @@ func (all servers) awaitSettled(t *testing.T, js jetstream.JetStream) {
 	t.Helper()
 	eventually(t, time.Minute, "servers settled", func(ctx context.Context) error {
 		for _, s := range all {
-			if err := healthy(ctx, s); err != nil {
+			var health struct{}
+			if err := s.ask(ctx, "healthz", &health); err != nil {
 				return err
 			}
 		}
@@ -181,8 +182,9 @@ func (all servers) awaitSettled(t *testing.T, js jetstream.JetStream) {
 	})
 }
 
-func healthy(ctx context.Context, s *server) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/healthz", s.monitor), nil)
+// ask reads a page of the server's monitoring port.
+func (s *server) ask(ctx context.Context, page string, reply any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d/%s", s.monitor, page), nil)
 	if err != nil {
 		return err
 	}
@@ -192,9 +194,9 @@ func healthy(ctx context.Context, s *server) error {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s is not healthy: %s", s.name, response.Status)
+		return fmt.Errorf("%s, %s: %s", s.name, page, response.Status)
 	}
-	return nil
+	return json.NewDecoder(response.Body).Decode(reply)
 }
 
 func whole(what string, cluster *jetstream.ClusterInfo) error {
