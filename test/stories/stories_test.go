@@ -17,6 +17,7 @@ import (
 	nodestop "github.com/holdfast-dev/holdfast/test/stories/node-stop"
 	podtemplate "github.com/holdfast-dev/holdfast/test/stories/pod-template"
 	"github.com/holdfast-dev/holdfast/test/stories/quickstart"
+	"github.com/holdfast-dev/holdfast/test/stories/reload"
 	versionchange "github.com/holdfast-dev/holdfast/test/stories/version-change"
 )
 
@@ -30,6 +31,7 @@ var stories = []story{
 	{"quickstart", quickstart.Run},
 	{"memory-change", memorychange.Run},
 	{"version-change", versionchange.Run},
+	{"reload", reload.Run},
 	{"foreign-object", foreignobject.Run},
 	{"pod-template", podtemplate.Run},
 	{"chart-reinstall", chartreinstall.Run},

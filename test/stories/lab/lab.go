@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
 	"github.com/holdfast-dev/holdfast/test/cluster"
 	"github.com/holdfast-dev/holdfast/test/cluster/images"
 	"github.com/holdfast-dev/holdfast/tools/toolbox"
@@ -61,7 +62,7 @@ func (l *Lab) connect() error {
 	log.SetLogger(logr.Discard()) // what matters is in the errors
 	// One person's client: it is to be as fast as that person.
 	config.QPS, config.Burst = 200, 400
-	if err := v1beta1.AddToScheme(scheme.Scheme); err != nil {
+	if err := errors.Join(v1beta1.AddToScheme(scheme.Scheme), natsv1beta1.AddToScheme(scheme.Scheme)); err != nil {
 		return err
 	}
 	l.Config = config

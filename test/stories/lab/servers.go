@@ -14,6 +14,16 @@ type Process struct {
 	ID    string    `json:"server_id"`
 	Name  string    `json:"server_name"`
 	Start time.Time `json:"start"`
+	// Metadata has the revision of the configuration that it runs.
+	Metadata  map[string]string `json:"metadata"`
+	Tags      []string          `json:"tags"`
+	Routes    int               `json:"routes"`
+	JetStream struct {
+		Config struct {
+			MaxMemoryStore int64 `json:"max_memory"`
+			MaxFileStore   int64 `json:"max_storage"`
+		} `json:"config"`
+	} `json:"jetstream"`
 }
 
 // Processes asks every server of a NatsCluster for its identity, through the API server.

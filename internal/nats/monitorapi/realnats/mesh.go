@@ -6,15 +6,15 @@ import (
 	"net/http"
 )
 
-// routesToEach is how many routes two servers keep: a pool of three, and one for the system account alone.
-const routesToEach = 4
+// RoutesToEach is how many routes two servers keep: a pool of three, and one for the system account alone.
+const RoutesToEach = 4
 
 // Meshed says whether the servers with these monitoring URLs have every route to each other. Raft settles as soon as
 // its own account's are there; an account whose route comes later loses the replies that should have gone over it, and
 // its client waits in vain. So a test makes its streams after this.
 func Meshed(ctx context.Context, monitors ...string) bool {
 	for _, url := range monitors {
-		if routes(ctx, url) != routesToEach*(len(monitors)-1) {
+		if routes(ctx, url) != RoutesToEach*(len(monitors)-1) {
 			return false
 		}
 	}
