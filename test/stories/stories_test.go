@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	certificaterenewal "github.com/holdfast-dev/holdfast/test/stories/certificate-renewal"
 	chartreinstall "github.com/holdfast-dev/holdfast/test/stories/chart-reinstall"
 	deletion "github.com/holdfast-dev/holdfast/test/stories/delete"
 	foreignobject "github.com/holdfast-dev/holdfast/test/stories/foreign-object"
@@ -32,6 +33,7 @@ var stories = []story{
 	{"memory-change", memorychange.Run},
 	{"version-change", versionchange.Run},
 	{"reload", reload.Run},
+	{"certificate-renewal", certificaterenewal.Run},
 	{"foreign-object", foreignobject.Run},
 	{"pod-template", podtemplate.Run},
 	{"chart-reinstall", chartreinstall.Run},

@@ -1,6 +1,8 @@
 package lab
 
 import (
+	"bufio"
+	"context"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -9,6 +11,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"time"
 
@@ -82,4 +85,27 @@ func (a *Authority) sign(template *x509.Certificate) (certificate, key []byte, e
 
 func encode(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// Shown is the certificate that a listener shows, which the configuration has to admit. A client listener greets in the
+// clear first.
+func (l *Lab) Shown(ctx context.Context, address string, config *tls.Config, greets bool) (*x509.Certificate, error) {
+	connection, err := l.Cluster.Dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer connection.Close()
+	if err := connection.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return nil, err
+	}
+	if greets { // by one line, after which it waits
+		if _, err := bufio.NewReader(connection).ReadString('\n'); err != nil {
+			return nil, fmt.Errorf("%s does not greet: %w", address, err)
+		}
+	}
+	client := tls.Client(connection, config)
+	if err := client.HandshakeContext(ctx); err != nil {
+		return nil, fmt.Errorf("TLS with %s: %w", address, err)
+	}
+	return client.ConnectionState().PeerCertificates[0], nil
 }
