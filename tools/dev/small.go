@@ -8,16 +8,6 @@ import (
 	"path/filepath"
 )
 
-// benchVerb runs the benchmarks, which print one figure a line.
-func benchVerb(ctx context.Context, r *repo, args []string) error {
-	set := flag.NewFlagSet("bench", flag.ContinueOnError)
-	pattern := set.String("run", ".", "only benchmarks that match this pattern")
-	if err := parse(set, args); err != nil {
-		return err
-	}
-	return r.run(ctx, ".", "go", "test", "-run=^$", "-bench="+*pattern, "-benchmem", "./internal/...")
-}
-
 // chartVerb checks every chart and packs it into out/charts.
 func chartVerb(ctx context.Context, r *repo, args []string) error {
 	if err := parse(flag.NewFlagSet("chart", flag.ContinueOnError), args); err != nil {

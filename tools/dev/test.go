@@ -129,18 +129,25 @@ func (r *repo) runLevel(ctx context.Context, l level, packages []testPackage) (r
 	return res, nil
 }
 
-// goTest runs packages of one module. Its error is about the run itself; a failed test is in the tally.
-func (r *repo) goTest(ctx context.Context, l level, module string, packages, env []string) (tally, error) {
-	// `make verify` vets; here it would only cost time.
-	args := append([]string{"test", "-json", "-vet=off"}, l.flags...)
-	cmd := exec.CommandContext(ctx, "go", append(args, packages...)...)
-	cmd.Dir = r.path(module)
+// goCommand is the go command that runs tests or benchmarks.
+func goCommand(ctx context.Context, dir string, env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = os.Stderr
 	// An interrupt has to reach the tests, not only the go command that started them.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }
 	cmd.WaitDelay = 2 * time.Minute
+	return cmd
+}
+
+// goTest runs packages of one module. Its error is about the run itself; a failed test is in the tally.
+func (r *repo) goTest(ctx context.Context, l level, module string, packages, env []string) (tally, error) {
+	// `make verify` vets; here it would only cost time.
+	args := append([]string{"test", "-json", "-vet=off"}, l.flags...)
+	args = append(args, packages...)
+	cmd := goCommand(ctx, r.path(module), env, args...)
 	stream, err := cmd.StdoutPipe()
 	if err != nil {
 		return tally{}, err
