@@ -20,7 +20,12 @@ import (
 
 // goals are the most that a figure may be, by benchmark and unit. docs/figures.md says what each is about.
 var goals = map[string]float64{
-	"Verdict verdict/decoding": 1.5,
+	"Verdict verdict/decoding":               1.5,
+	"UnderLoad/restart whole/servers":        1.2,
+	"UnderLoad/restart gap-p99-ms-worst":     1000,
+	"UnderLoad/restart gap-longest-ms-worst": 2000,
+	"UnderLoad/kill gap-longest-ms-worst":    15_000,
+	"UnderLoad/freeze gap-longest-ms-worst":  15_000,
 }
 
 // benchVerb runs the benchmarks and prints their figures, one a line. A figure beyond its goal fails nothing: how long

@@ -18,6 +18,7 @@ import (
 	clustercontroller "github.com/holdfast-dev/holdfast/internal/nats/cluster/controller"
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
 	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
+	"github.com/holdfast-dev/holdfast/test/sim/atrest"
 )
 
 // A call is one request of the controller that leaves the process: a write to the API server, or a question to a server over
@@ -267,7 +268,7 @@ func (l *lab) restsUnless(dead <-chan struct{}) {
 		default:
 		}
 		seen := l.cluster("demo")
-		return seen.Status.ObservedGeneration == seen.Generation && atRest(seen)
+		return seen.Status.ObservedGeneration == seen.Generation && atrest.Holds(seen)
 	}).Should(gomega.BeTrue(), func() string {
 		return "the controller lives, and nothing comes to rest: " + conditionsOf(l.cluster("demo"))
 	})

@@ -35,6 +35,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/nats/settled"
 	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
 	"github.com/holdfast-dev/holdfast/test/envtest/env"
+	"github.com/holdfast-dev/holdfast/test/sim/atrest"
 	"github.com/holdfast-dev/holdfast/test/sim/kubelet"
 )
 
@@ -60,7 +61,7 @@ const (
 
 // A lab is a namespace of the test's own with everything that looks after it.
 type lab struct {
-	*testing.T
+	testing.TB
 	*gomega.WithT
 	env       *env.Env
 	client    client.WithWatch // as administrator, uncached
@@ -72,30 +73,30 @@ type lab struct {
 }
 
 // newLab makes a lab without a controller.
-func newLab(t *testing.T) *lab {
-	t.Helper()
-	l := &lab{T: t, WithT: gomega.NewWithT(t), env: env.Start(t)}
+func newLab(tb testing.TB) *lab {
+	tb.Helper()
+	l := &lab{TB: tb, WithT: gomega.NewWithT(tb), env: env.Start(tb)}
 	l.SetDefaultEventuallyTimeout(wait)
 	l.SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
-	l.namespace = l.env.Namespace(t)
+	l.namespace = l.env.Namespace(tb)
 	var err error
 	if l.client, err = client.NewWithWatch(l.env.Config, client.Options{Scheme: l.env.Scheme}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return l
 }
 
 // start makes a lab with real servers and the controller, which sees the lab's namespace alone.
-func start(t *testing.T) *lab {
-	t.Helper()
-	l := newLab(t)
+func start(tb testing.TB) *lab {
+	tb.Helper()
+	l := newLab(tb)
 	l.startKubelet()
 	l.startController(controllerOptions{})
 	return l
 }
 
 func (l *lab) startKubelet() {
-	l.kubelet = kubelet.Start(l.T, l.env.Config, kubelet.Options{Namespace: l.namespace, Servers: kubelet.ServersFromEnv(l.T)})
+	l.kubelet = kubelet.Start(l.TB, l.env.Config, kubelet.Options{Namespace: l.namespace, Servers: kubelet.ServersFromEnv(l.TB)})
 	l.Cleanup(func() {
 		if l.Failed() {
 			for _, event := range l.kubelet.History() {
@@ -212,7 +213,7 @@ func (l *lab) shippedUser(o controllerOptions) (config *rest.Config, namespaces 
 		l.Fatal(err)
 	}
 	if o.everywhere {
-		return l.env.UserWithRole(l.T, &rbacv1.ClusterRole{Rules: rules}), nil
+		return l.env.UserWithRole(l.TB, &rbacv1.ClusterRole{Rules: rules}), nil
 	}
 	var roles []client.Object
 	for _, namespace := range []string{l.namespace, o.also} {
@@ -221,7 +222,7 @@ func (l *lab) shippedUser(o controllerOptions) (config *rest.Config, namespaces 
 			roles = append(roles, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}, Rules: rules})
 		}
 	}
-	return l.env.UserWithRole(l.T, roles...), namespaces
+	return l.env.UserWithRole(l.TB, roles...), namespaces
 }
 
 // get reads an object of the lab's namespace into into.
@@ -298,16 +299,9 @@ func reason(kind, reason string) func(*v1beta1.NatsCluster) bool {
 	return func(cluster *v1beta1.NatsCluster) bool { return condition(cluster, kind).Reason == reason }
 }
 
-// atRest says that there is nothing to do and nothing is wrong.
-func atRest(cluster *v1beta1.NatsCluster) bool {
-	return condition(cluster, v1beta1.ConditionProgressing).Reason == v1beta1.ReasonUpToDate &&
-		condition(cluster, v1beta1.ConditionSettled).Status == metav1.ConditionTrue &&
-		condition(cluster, v1beta1.ConditionReady).Reason == v1beta1.ReasonAllServersReady
-}
-
 func (l *lab) untilAtRest(name string) *v1beta1.NatsCluster {
 	l.Helper()
-	return l.until(name, "at rest", atRest)
+	return l.until(name, "at rest", atrest.Holds)
 }
 
 // servers are the names of a NatsCluster's servers that status lists.

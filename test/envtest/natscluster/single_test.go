@@ -165,13 +165,13 @@ func serve(t *testing.T, args []string) (stop func()) {
 }
 
 // freePorts are ports that nobody listens on.
-func freePorts(t *testing.T, n int) []int {
-	t.Helper()
+func freePorts(tb testing.TB, n int) []int {
+	tb.Helper()
 	var ports []int
 	for range n {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		defer func() { _ = listener.Close() }()
 		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
