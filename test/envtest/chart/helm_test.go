@@ -29,21 +29,21 @@ const release = "holdfast"
 var folder = filepath.Join("..", "..", "..", "charts", "holdfast-nats")
 
 // template has helm render the chart. The error is what helm says.
-func template(t *testing.T, namespace, name string, values map[string]any) ([]byte, error) {
-	t.Helper()
+func template(tb testing.TB, namespace, name string, values map[string]any) ([]byte, error) {
+	tb.Helper()
 	helm := os.Getenv("HOLDFAST_HELM")
 	if helm == "" {
-		t.Fatal("HOLDFAST_HELM is not set: it names the helm to render with; run the tests through make, or build it: " +
+		tb.Fatal("HOLDFAST_HELM is not set: it names the helm to render with; run the tests through make, or build it: " +
 			"go -C tools/toolbox run ./cmd/toolbox helm")
 	}
 	content, err := yaml.Marshal(values)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var out, said bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), helm, "template", name, folder, "--namespace", namespace, "--kube-version", "1.33.0", "--values", "-")
+	cmd := exec.CommandContext(tb.Context(), helm, "template", name, folder, "--namespace", namespace, "--kube-version", "1.33.0", "--values", "-")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(content), &out, &said
-	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(), "HELM_DATA_HOME="+t.TempDir())
+	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+tb.TempDir(), "HELM_CONFIG_HOME="+tb.TempDir(), "HELM_DATA_HOME="+tb.TempDir())
 	if err := cmd.Run(); err != nil {
 		return nil, errors.Join(err, errors.New(said.String()))
 	}
@@ -51,15 +51,15 @@ func template(t *testing.T, namespace, name string, values map[string]any) ([]by
 }
 
 // rendered are the chart's objects for those values, in the chart's order.
-func rendered(t *testing.T, namespace string, values map[string]any) objects {
-	t.Helper()
-	manifests, err := template(t, namespace, release, values)
+func rendered(tb testing.TB, namespace string, values map[string]any) objects {
+	tb.Helper()
+	manifests, err := template(tb, namespace, release, values)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	found := objects(env.Decode(t, manifests))
+	found := objects(env.Decode(tb, manifests))
 	if len(found) < 8 {
-		t.Fatalf("%d objects:\n%s", len(found), manifests)
+		tb.Fatalf("%d objects:\n%s", len(found), manifests)
 	}
 	return found
 }
@@ -67,29 +67,29 @@ func rendered(t *testing.T, namespace string, values map[string]any) objects {
 type objects []*unstructured.Unstructured
 
 // typed decodes an object into its Go type and refuses every field that the type does not have.
-func typed(t *testing.T, object *unstructured.Unstructured) client.Object {
-	t.Helper()
+func typed(tb testing.TB, object *unstructured.Unstructured) client.Object {
+	tb.Helper()
 	scheme := runtime.NewScheme()
 	if err := errors.Join(clientgoscheme.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme)); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	content, err := object.MarshalJSON()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	decoded, _, err := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer().Decode(content, nil, nil)
 	if err != nil {
-		t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
+		tb.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
 	}
 	return decoded.(client.Object)
 }
 
 // all are the objects of one type.
-func all[T client.Object](t *testing.T, from objects) []T {
-	t.Helper()
+func all[T client.Object](tb testing.TB, from objects) []T {
+	tb.Helper()
 	var found []T
 	for _, object := range from {
-		if of, ok := typed(t, object).(T); ok {
+		if of, ok := typed(tb, object).(T); ok {
 			found = append(found, of)
 		}
 	}
@@ -97,11 +97,11 @@ func all[T client.Object](t *testing.T, from objects) []T {
 }
 
 // only is the one object of its type.
-func only[T client.Object](t *testing.T, from objects) T {
-	t.Helper()
-	found := all[T](t, from)
+func only[T client.Object](tb testing.TB, from objects) T {
+	tb.Helper()
+	found := all[T](tb, from)
 	if len(found) != 1 {
-		t.Fatalf("%d objects %T", len(found), *new(T))
+		tb.Fatalf("%d objects %T", len(found), *new(T))
 	}
 	return found[0]
 }
@@ -130,7 +130,7 @@ func variants(one, other string) map[string]map[string]any {
 const digits = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 // args are the flags that the Deployment gives to the program.
-func args(t *testing.T, from objects) []string {
-	t.Helper()
-	return slices.Clone(only[*appsv1.Deployment](t, from).Spec.Template.Spec.Containers[0].Args)
+func args(tb testing.TB, from objects) []string {
+	tb.Helper()
+	return slices.Clone(only[*appsv1.Deployment](tb, from).Spec.Template.Spec.Containers[0].Args)
 }

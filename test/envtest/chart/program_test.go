@@ -42,7 +42,7 @@ const wait = 3 * time.Minute
 
 // An installation is the chart on the API server, with a way in for its ServiceAccount.
 type installation struct {
-	*testing.T
+	testing.TB
 	*gomega.WithT
 	env        *env.Env
 	namespace  string
@@ -52,27 +52,27 @@ type installation struct {
 }
 
 // install applies the chart and builds its program.
-func install(t *testing.T, namespace string, values map[string]any) *installation {
-	t.Helper()
-	in := &installation{T: t, WithT: gomega.NewWithT(t), env: env.Start(t), namespace: namespace, objects: rendered(t, namespace, values)}
+func install(tb testing.TB, namespace string, values map[string]any) *installation {
+	tb.Helper()
+	in := &installation{TB: tb, WithT: gomega.NewWithT(tb), env: env.Start(tb), namespace: namespace, objects: rendered(tb, namespace, values)}
 	in.SetDefaultEventuallyTimeout(wait)
 	in.SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
 	for _, object := range in.objects {
 		if object.GetAnnotations()["helm.sh/hook"] != "" {
 			continue
 		}
-		if err := in.env.Client.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.ForceOwnership, client.FieldOwner("helm")); err != nil {
-			t.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
+		if err := in.env.Client.Apply(tb.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.ForceOwnership, client.FieldOwner("helm")); err != nil {
+			tb.Fatalf("%s %s: %v", object.GetKind(), object.GetName(), err)
 		}
 	}
-	dir := t.TempDir()
+	dir := tb.TempDir()
 	in.program = filepath.Join(dir, "nats-cluster-controller")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", in.program, "../../../cmd/nats-cluster-controller")
+	build := exec.CommandContext(tb.Context(), "go", "build", "-o", in.program, "../../../cmd/nats-cluster-controller")
 	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
+		tb.Fatalf("%v\n%s", err, said)
 	}
 	in.kubeconfig = filepath.Join(dir, "kubeconfig")
-	in.must(clientcmd.WriteToFile(*in.access(), in.kubeconfig))
+	in.reach(in.env.Config.Host, in.env.Config.CAData)
 	return in
 }
 
@@ -91,15 +91,15 @@ func (in *installation) token(account *corev1.ServiceAccount) string {
 	return request.Status.Token
 }
 
-// access is a kubeconfig of the chart's ServiceAccount.
-func (in *installation) access() *clientcmdapi.Config {
+// reach gives the chart's ServiceAccount a way to an API server.
+func (in *installation) reach(server string, authority []byte) {
 	in.Helper()
 	config := clientcmdapi.NewConfig()
-	config.Clusters["c"] = &clientcmdapi.Cluster{Server: in.env.Config.Host, CertificateAuthorityData: in.env.Config.CAData}
-	config.AuthInfos["a"] = &clientcmdapi.AuthInfo{Token: in.token(only[*corev1.ServiceAccount](in.T, in.objects))}
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: authority}
+	config.AuthInfos["a"] = &clientcmdapi.AuthInfo{Token: in.token(only[*corev1.ServiceAccount](in.TB, in.objects))}
 	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "a"}
 	config.CurrentContext = "x"
-	return config
+	in.must(clientcmd.WriteToFile(*config, in.kubeconfig))
 }
 
 // A replica is one process of the controller.
@@ -116,14 +116,14 @@ type replica struct {
 // a certificate for them, and the namespace that a Pod would read from its files.
 func (in *installation) run() *replica {
 	in.Helper()
-	r := &replica{in: in, metrics: freeAddress(in.T), health: freeAddress(in.T)}
+	r := &replica{in: in, metrics: freeAddress(in.TB), health: freeAddress(in.TB)}
 	certificates := in.TempDir()
 	certificate, private, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
 	in.must(err)
 	in.must(os.WriteFile(filepath.Join(certificates, "tls.crt"), certificate, 0o600))
 	in.must(os.WriteFile(filepath.Join(certificates, "tls.key"), private, 0o600))
 	r.authority = certificate
-	flags := append(args(in.T, in.objects), "--metrics-cert-dir="+certificates, "--metrics-bind-address="+r.metrics, "--health-probe-bind-address="+r.health,
+	flags := append(args(in.TB, in.objects), "--metrics-cert-dir="+certificates, "--metrics-bind-address="+r.metrics, "--health-probe-bind-address="+r.health,
 		"--leader-election-namespace="+in.namespace)
 	r.cmd = exec.Command(in.program, flags...)
 	r.cmd.Env = append(os.Environ(), "KUBECONFIG="+in.kubeconfig, "POD_NAMESPACE="+in.namespace)
@@ -152,11 +152,11 @@ func (r *replica) stop(signal syscall.Signal) {
 	}
 }
 
-func freeAddress(t *testing.T) string {
-	t.Helper()
+func freeAddress(tb testing.TB) string {
+	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
@@ -211,7 +211,7 @@ func (in *installation) trust(namespace, from string) {
 // placeholders applies the sample for auth as it stands, and nothing comes of it.
 func (in *installation) placeholders(namespace string) {
 	in.Helper()
-	for _, object := range env.Samples(in.T)["auth.yaml"] {
+	for _, object := range env.Samples(in.TB)["auth.yaml"] {
 		object.SetNamespace(namespace)
 		if object.GetKind() != v1beta1.KindNatsCluster {
 			in.must(in.env.Client.Create(in.Context(), object))
@@ -246,7 +246,7 @@ func (in *installation) leader() string {
 	in.Helper()
 	var leases coordinationv1.LeaseList
 	in.must(in.env.Client.List(in.Context(), &leases, client.InNamespace(in.namespace)))
-	if len(leases.Items) != 1 || !slices.ContainsFunc(args(in.T, in.objects), func(arg string) bool { return arg == "--leader-election-id="+leases.Items[0].Name }) {
+	if len(leases.Items) != 1 || !slices.ContainsFunc(args(in.TB, in.objects), func(arg string) bool { return arg == "--leader-election-id="+leases.Items[0].Name }) {
 		return ""
 	}
 	return ptr.Deref(leases.Items[0].Spec.HolderIdentity, "")
@@ -270,15 +270,7 @@ func TestTwoReplicas(t *testing.T) {
 		t.Errorf("%s led, now %s", led, now)
 	}
 
-	stranger, reader := in.account("stranger"), in.account("scraper")
-	role := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "scraper-"}, Rules: []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}},
-	}
-	in.must(e.Client.Create(t.Context(), role))
-	in.must(e.Client.Create(t.Context(), &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "scraper-"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: reader.Namespace, Name: reader.Name}},
-	}))
+	stranger, reader := in.account("stranger"), in.scraper()
 	for who, bearer := range map[string]string{"nobody": "", "somebody": in.token(stranger)} {
 		if status, _ := in.scrape(first, bearer); status != http.StatusUnauthorized && status != http.StatusForbidden {
 			t.Errorf("%s asks for the metrics: %d", who, status)
@@ -301,6 +293,21 @@ func (in *installation) account(name string) *corev1.ServiceAccount {
 	in.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: in.namespace, Name: name}}
 	in.must(in.env.Client.Create(in.Context(), account))
+	return account
+}
+
+// scraper is an account that may see the metrics.
+func (in *installation) scraper() *corev1.ServiceAccount {
+	in.Helper()
+	account := in.account("scraper")
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "scraper-"}, Rules: []rbacv1.PolicyRule{{NonResourceURLs: []string{"/metrics"}, Verbs: []string{"get"}}},
+	}
+	in.must(in.env.Client.Create(in.Context(), role))
+	in.must(in.env.Client.Create(in.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "scraper-"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
+	}))
 	return account
 }
 

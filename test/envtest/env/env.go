@@ -105,6 +105,8 @@ func start() (*Env, error) {
 	}
 	// envtest turns the ServiceAccount plugin off; a real cluster has it on.
 	api.Configure().Disable("disable-admission-plugins")
+	// envtest's own range is used up by 254 Services.
+	api.Configure().Set("service-cluster-ip-range", "10.0.0.0/16")
 	if e.Config, err = e.plane.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("starting the API server: %w", err), e.plane.Stop())
 	}

@@ -38,14 +38,18 @@ type Stream struct {
 	Consumers     int
 }
 
-// Transport carries requests to the servers it was given, and fails those to any other host. The zero value is ready.
+// Transport carries requests to the servers it was given, and fails those to any other host. As a handler it stands behind
+// all of their ports. The zero value is ready.
 type Transport struct {
 	mu       sync.Mutex
 	servers  map[string]*server // by host and port
 	requests int
 }
 
-var _ http.RoundTripper = &Transport{}
+var (
+	_ http.RoundTripper = &Transport{}
+	_ http.Handler      = &Transport{}
+)
 
 // server is what one server answers.
 type server struct {
@@ -105,6 +109,20 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		Header: http.Header{"Content-Type": {"application/json"}}, Request: request,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}, nil
+}
+
+// ServeHTTP answers what a server would that is reached at the request's host, over a real connection.
+func (t *Transport) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	asked := request.Clone(request.Context())
+	asked.URL.Host = request.Host
+	answer, err := t.RoundTrip(asked)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	defer func() { _ = answer.Body.Close() }()
+	maps.Copy(w.Header(), answer.Header)
+	_, _ = io.Copy(w, answer.Body) // a client that went away needs no answer
 }
 
 // page cuts the accounts as nats-server does.

@@ -3,6 +3,7 @@ package monitorfake_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
@@ -70,5 +71,26 @@ func TestOtherHostsAreSilent(t *testing.T) {
 	v := settled.Judge(settled.Observe(t.Context(), monitorapi.Client{HTTP: &http.Client{Transport: transport}}, targets, true))
 	if v.Message != "demo-2 does not answer" {
 		t.Errorf("%+v", v)
+	}
+}
+
+// Over a connection a server answers at the port that it listens on, and no other does.
+func TestServesTheServerThatIsAsked(t *testing.T) {
+	transport := &monitorfake.Transport{}
+	listening := httptest.NewServer(transport)
+	defer listening.Close()
+	c, _ := cluster(3, 3, 1)
+	c.Servers[1].URL = listening.URL
+	if err := transport.Serve(c); err != nil {
+		t.Fatal(err)
+	}
+	varz, err := monitorapi.Client{}.Varz(t.Context(), listening.URL)
+	if err != nil || varz.Name != "demo-1" {
+		t.Errorf("%+v %v", varz, err)
+	}
+	stranger := httptest.NewServer(transport)
+	defer stranger.Close()
+	if varz, err := (monitorapi.Client{}).Varz(t.Context(), stranger.URL); err == nil {
+		t.Errorf("a port that is no server's answers %+v", varz)
 	}
 }
