@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,8 +27,8 @@ import (
 	"github.com/holdfast-dev/holdfast/test/sim/atrest"
 )
 
-// BenchmarkAtRest counts what 1, 50 and 500 NatsClusters of three servers cost while nothing changes: the memory of the
-// shipped program, and what it asks. Their servers are replies of their monitoring ports alone.
+// BenchmarkAtRest counts what 1, 50 and 500 NatsClusters of three servers cost while nothing changes, and when the program
+// starts anew: the memory of the shipped program, and what it asks. Their servers are replies of their monitoring ports alone.
 func BenchmarkAtRest(b *testing.B) {
 	r := startResting(b)
 	for _, size := range []struct {
@@ -43,6 +44,7 @@ func BenchmarkAtRest(b *testing.B) {
 			r.measure(b, size.watched)
 		})
 	}
+	b.Run("restarted", r.restart)
 }
 
 // resting is an installation whose NatsClusters have no processes.
@@ -138,18 +140,7 @@ func (r *resting) measure(b *testing.B, watched time.Duration) {
 	r.requests.Take()
 	asked := r.servers.Requests()
 	<-time.After(watched)
-	counts := map[string]int{"get": 0, "list": 0, "watch": 0, "writes": 0, "lease": 0, "servers": r.servers.Requests() - asked}
-	for what, n := range r.requests.Take() {
-		switch {
-		case what.Resource == "leases":
-			counts["lease"] += n
-		case what.Writes():
-			b.Log(what, n)
-			counts["writes"] += n
-		default:
-			counts[what.Verb] += n
-		}
-	}
+	counts := r.counted(asked)
 	for what, n := range counts {
 		b.ReportMetric(float64(n)/watched.Minutes(), what+"/min")
 	}
@@ -157,7 +148,43 @@ func (r *resting) measure(b *testing.B, watched time.Duration) {
 	r.Eventually(func() float64 { return r.gauge(cycles) }).Should(gomega.BeNumerically(">", collected))
 	b.ReportMetric(r.gauge("go_gc_heap_live_bytes")/(1<<20), "heap-MiB")
 	b.ReportMetric(r.kilobytes("VmRSS")/1024, "rss-MiB")
-	b.ReportMetric(r.kilobytes("VmHWM")/1024, "rss-peak-MiB")
+	b.ReportMetric(r.peak(), "peak-MiB")
+}
+
+// restart has the program end and start again, and look at every NatsCluster.
+func (r *resting) restart(b *testing.B) {
+	r.program.stop(syscall.SIGTERM)
+	begin := time.Now()
+	r.requests.Take()
+	asked := r.servers.Requests()
+	r.program = r.run()
+	r.Eventually(func() int { return r.servers.Requests() - asked }).Should(gomega.BeNumerically(">=", 2*3*r.clusters))
+	b.ReportMetric(time.Since(begin).Seconds(), "until-looked-at-s")
+	counts := r.counted(asked)
+	for what, n := range counts {
+		b.ReportMetric(float64(n), what)
+	}
+	b.ReportMetric(r.peak(), "peak-MiB")
+}
+
+// peak is the most memory that the program had so far and that the kernel could not have taken back: without the pages of
+// its file.
+func (r *resting) peak() float64 { return (r.kilobytes("VmHWM") - r.kilobytes("RssFile")) / 1024 }
+
+// counted is what was asked since the last call, and of the servers since they had been asked so often.
+func (r *resting) counted(asked int) map[string]int {
+	counts := map[string]int{"get": 0, "list": 0, "watch": 0, "writes": 0, "lease": 0, "servers": r.servers.Requests() - asked}
+	for what, n := range r.requests.Take() {
+		switch {
+		case what.Resource == "leases":
+			counts["lease"] += n
+		case what.Writes():
+			counts["writes"] += n
+		default:
+			counts[what.Verb] += n
+		}
+	}
+	return counts
 }
 
 // kilobytes reads what the kernel says of the program's memory.

@@ -51,7 +51,7 @@ func BenchmarkUnderLoad(b *testing.B) {
 		l.measureGaps(b, program, func(server string) {
 			from := l.mark()
 			l.kubelet.Kill(server + "-0")
-			l.whenCurrent(b.Context(), from, server)
+			l.whenCurrent(from, server)
 			l.Eventually(func() bool { return l.happened(from, kubelet.Ready, server) }).Should(gomega.BeTrue())
 		})
 	})
@@ -121,15 +121,13 @@ type restarted struct{ signalled, exited, started, current time.Time }
 // restart changes the memory of demo and returns when the NatsCluster says that this is done.
 func (l *lab) restart(memory string) rolled {
 	l.Helper()
-	ctx, cancel := context.WithTimeout(l.Context(), wait)
-	defer cancel()
 	from := l.mark()
 	var watching sync.WaitGroup
 	current := map[string]time.Time{}
 	var mu sync.Mutex
 	for _, server := range trio {
 		watching.Go(func() {
-			at := l.whenCurrent(ctx, from, server)
+			at := l.whenCurrent(from, server)
 			mu.Lock()
 			defer mu.Unlock()
 			current[server] = at
@@ -163,7 +161,9 @@ func (l *lab) restart(memory string) rolled {
 }
 
 // whenCurrent is when a server that is started after the mark first says by itself that it is current.
-func (l *lab) whenCurrent(ctx context.Context, from mark, server string) time.Time {
+func (l *lab) whenCurrent(from mark, server string) time.Time {
+	ctx, cancel := context.WithTimeout(l.Context(), wait)
+	defer cancel()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for {
