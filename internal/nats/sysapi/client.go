@@ -113,7 +113,7 @@ func (c *Client) request(ctx context.Context, subject string, body map[string]an
 		return failed(fmt.Errorf("read the reply: %w", err))
 	}
 	if envelope.Error != nil {
-		return failed(fmt.Errorf("%w: %s", errRefused, envelope.Error.Description))
+		return failed(fmt.Errorf("%w: %s", ErrRefused, envelope.Error.Description))
 	}
 	if reply == nil {
 		return nil
@@ -125,14 +125,14 @@ func (c *Client) request(ctx context.Context, subject string, body map[string]an
 }
 
 var (
-	// errRefused is a server's own error in reply to a request that it understood.
-	errRefused  = errors.New("the server refused")
+	// ErrRefused is a server's own error in reply to a request that it understood.
+	ErrRefused  = errors.New("the server refused")
 	errTooLarge = errors.New("the reply is too large to be read")
 	errSilent   = errors.New("no answer")
 )
 
 // Refused says whether the error is a server's own answer, and not the want of one.
-func Refused(err error) bool { return errors.Is(err, errRefused) }
+func Refused(err error) bool { return errors.Is(err, ErrRefused) }
 
 // explain says what stands behind a request without a reply. A request that the user may not send is refused
 // asynchronously, and runs into its time-out.

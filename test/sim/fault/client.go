@@ -45,6 +45,8 @@ type Lag struct {
 	// Frozen has the cache learn nothing more.
 	Frozen bool
 	Writes int64
+	// Except is a kind that is not behind: each has a watch of its own.
+	Except string
 }
 
 // NewClient is the client of an instance.
@@ -67,8 +69,12 @@ func (i *Instance) show(kind string, newest int64) int64 {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	state := i.cache(kind, newest)
-	if !i.lag.Frozen {
-		state.shown = max(state.shown, newest-i.lag.Writes)
+	lag := i.lag
+	if kind == lag.Except {
+		lag = Lag{}
+	}
+	if !lag.Frozen {
+		state.shown = max(state.shown, newest-lag.Writes)
 	}
 	return state.shown
 }

@@ -138,6 +138,8 @@ func TestCache(t *testing.T) {
 		i.SetLag(Lag{Frozen: true})
 		write("2")
 		look("1", "2", "")
+		i.SetLag(Lag{Frozen: true, Except: "ConfigMap"})
+		look("2", "2", "")
 		i.SetLag(Lag{Writes: 1})
 		write("3")
 		look("2", "3", "")

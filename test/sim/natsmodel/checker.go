@@ -14,6 +14,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/test/sim/apimodel"
 	"github.com/holdfast-dev/holdfast/test/sim/fault"
 )
@@ -32,9 +33,19 @@ type Checker struct {
 	// looks is what each instance has seen afresh last, and orders what it was ordered in this pass.
 	looks  map[string]*look
 	orders map[string]*order
-	found  []error
+	// ways are what each server's process has to come by, told the processes that each instance was told of in this pass, by
+	// server, and without when the spec has last named no system user.
+	ways    map[string]*way
+	told    map[string]map[string]string
+	without int64
+	found   []error
 	// Touched counts the servers that were taken down, and Forced those by an order.
 	Touched, Forced int
+	// Given counts the configurations that servers were given to reload, Reloaded those that a process has taken over, Fallen
+	// the servers that were restarted because one had not, and Shared the processes that two instances have asked.
+	Given, Reloaded, Fallen, Shared int
+	// Released says that the NatsCluster was let go, and Ordered that a person had ordered it.
+	Released, Ordered bool
 	// Last says that a rollout has come to its last server.
 	Last bool
 }
@@ -44,8 +55,8 @@ type look struct {
 	start    int64
 	open     bool
 	answered map[string]bool
-	// stopped are the servers that were reported not to run when it began.
-	stopped map[string]bool
+	// left are the servers that there were when it began, and stopped those that were reported not to run.
+	left, stopped map[string]bool
 }
 
 // order is a force-step that an instance has taken off the NatsCluster.
@@ -64,7 +75,7 @@ type issued struct {
 func NewChecker(w *World, s *fault.Scheduler) *Checker {
 	c := &Checker{
 		world: w, scheduler: s, broken: map[string]int64{}, stopped: map[string]int64{}, down: map[string]bool{},
-		looks: map[string]*look{}, orders: map[string]*order{},
+		looks: map[string]*look{}, orders: map[string]*order{}, ways: map[string]*way{}, told: map[string]map[string]string{},
 	}
 	s.Issued, s.Done = c.issued, c.done
 	w.API.OnWrite(c.wrote)
@@ -80,15 +91,20 @@ func (c *Checker) report(format string, args ...any) {
 
 // issued goes along with a call.
 func (c *Checker) issued(call *fault.Call) any {
-	if call.Class == fault.Idle {
-		delete(c.orders, call.Instance) // the pass is over
+	switch {
+	case call.Class == fault.Idle: // the pass is over
+		delete(c.orders, call.Instance)
+		delete(c.told, call.Instance)
+		delete(c.looks, call.Instance)
+	case call.Verb == Reloading && c.told[call.Instance][call.Name] != call.Kind:
+		c.report("%s asks a process of which it was not told in this pass", call)
 	}
 	if call.Class != fault.Write {
 		return nil
 	}
 	out := issued{order: c.orders[call.Instance]}
 	if seen := c.looks[call.Instance]; seen != nil {
-		out.look = look{start: seen.start, answered: maps.Clone(seen.answered), stopped: seen.stopped}
+		out.look = look{start: seen.start, answered: maps.Clone(seen.answered), left: seen.left, stopped: seen.stopped}
 	}
 	return out
 }
@@ -97,7 +113,7 @@ func (c *Checker) issued(call *fault.Call) any {
 func (c *Checker) done(call *fault.Call, _ fault.Fate, err error) {
 	c.world.Tick++
 	seen := c.looks[call.Instance]
-	if call.Class != fault.Live && call.Class != fault.Service {
+	if call.Class != fault.Live && call.Class != fault.Service || call.Verb == Reloading {
 		if seen != nil {
 			seen.open = false
 		}
@@ -107,8 +123,9 @@ func (c *Checker) done(call *fault.Call, _ fault.Fate, err error) {
 		if call.Verb == "get" {
 			return // one object, by which nothing is judged but that object
 		}
-		seen = &look{start: c.world.Tick, open: true, answered: map[string]bool{}, stopped: map[string]bool{}}
+		seen = &look{start: c.world.Tick, open: true, answered: map[string]bool{}, left: map[string]bool{}, stopped: map[string]bool{}}
 		for _, server := range c.world.Planned() {
+			seen.left[server] = c.world.left(server)
 			seen.stopped[server] = c.world.reportedStopped(server)
 		}
 		c.looks[call.Instance] = seen
@@ -116,6 +133,21 @@ func (c *Checker) done(call *fault.Call, _ fault.Fate, err error) {
 	if call.Class == fault.Service {
 		seen.answered[call.Name] = err == nil
 	}
+	if call.Verb == "varz" && err == nil {
+		c.tell(call.Instance, call.Name)
+	}
+}
+
+// tell takes note of the process of which an instance was told now.
+func (c *Checker) tell(instance, server string) {
+	p := c.world.running(server)
+	if p == nil {
+		return // the answer is not this server's: it came from a cache of the instance
+	}
+	if c.told[instance] == nil {
+		c.told[instance] = map[string]string{}
+	}
+	c.told[instance][server] = p.process.id
 }
 
 // Observe takes note of the present truth. It has to be called after each step of the world or of a controller.
@@ -130,6 +162,7 @@ func (c *Checker) Observe() {
 			delete(c.down, server)
 		}
 	}
+	c.observeWays()
 }
 
 func note(since map[string]int64, server string, holds bool, tick int64) {
@@ -172,25 +205,38 @@ func (w *World) back(server string) bool {
 	}
 	object, has := peek(w, server+"-0", &corev1.Pod{})
 	return has && p != nil && p.ready() && object.Labels[appsv1.ControllerRevisionHashLabelKey] == w.hashOf(set) &&
-		p.process.revision == set.Spec.Template.Annotations[v1beta1.AnnotationConfigRevision]
+		(p.process.revision == revisionOf(set) || w.runsItsConfig(server))
+}
+
+// runsItsConfig says that the server's process runs what its ConfigMap says.
+func (w *World) runsItsConfig(server string) bool {
+	p := w.running(server)
+	config, exists := peek(w, server+"-config", &corev1.ConfigMap{})
+	return p != nil && exists && runs(p.process.config, config.Data[render.ConfigKey])
 }
 
 // wrote judges one write.
 func (c *Checker) wrote(write apimodel.Write) {
 	if !strings.HasPrefix(write.By, InstancePrefix) {
+		if at := c.ways[write.Key.Name]; at != nil && write.By == user && write.Key.Kind.Kind == "StatefulSet" {
+			at.edited = true
+		}
 		return
 	}
 	call := c.scheduler.Sending()
 	known, _ := call.Context.(issued)
-	if cluster, is := write.After.(*v1beta1.NatsCluster); is {
-		c.wroteCluster(write, cluster)
+	if write.Key.Kind.Kind == v1beta1.KindNatsCluster {
+		c.wroteCluster(write, call, known)
 		return
 	}
-	if write.Before != nil && write.Key.Kind.Kind != v1beta1.KindNatsCluster && !controlled(write.Before) {
+	if write.Before != nil && !controlled(write.Before) {
 		c.report("%s writes what the NatsCluster does not control: %s", call, write.Key)
 	}
-	if write.Key.Kind.Kind == "StatefulSet" {
+	switch write.Key.Kind.Kind {
+	case "StatefulSet":
 		c.wroteSet(write, call, known)
+	case "ConfigMap":
+		c.wroteConfig(write, call, known)
 	}
 }
 
@@ -202,7 +248,12 @@ func controlled(object metav1.Object) bool {
 
 const maxMessage = 1024
 
-func (c *Checker) wroteCluster(write apimodel.Write, after *v1beta1.NatsCluster) {
+func (c *Checker) wroteCluster(write apimodel.Write, call *fault.Call, known issued) {
+	after, _ := write.After.(*v1beta1.NatsCluster)
+	if after == nil {
+		c.released(write, call, known)
+		return
+	}
 	for _, condition := range after.Status.Conditions {
 		if n := utf8.RuneCountInString(condition.Message); n > maxMessage || condition.Reason == "" {
 			c.report("condition %s has reason %q and a message of %d runes", condition.Type, condition.Reason, n)
@@ -224,6 +275,9 @@ func (c *Checker) wroteCluster(write apimodel.Write, after *v1beta1.NatsCluster)
 // wroteSet judges a write of a StatefulSet: does it take the server down, and was that allowed?
 func (c *Checker) wroteSet(write apimodel.Write, call *fault.Call, known issued) {
 	server := write.Key.Name
+	if write.Before == nil {
+		c.made(call)
+	}
 	if !c.changes(write) {
 		return
 	}
@@ -242,6 +296,7 @@ func (c *Checker) wroteSet(write apimodel.Write, call *fault.Call, known issued)
 		c.Touched++
 		c.wroteRunning(server, call, known)
 	}
+	c.wroteTemplate(server, write, call, known)
 	if write.After != nil || slices.Contains(c.world.Planned(), server) {
 		c.down[server] = true
 	}
@@ -261,7 +316,7 @@ func (c *Checker) wroteRunning(server string, call *fault.Call, known issued) {
 		if since, broken := c.broken[other]; broken && since <= known.look.start {
 			c.report("%s takes %s down; %s is not whole since %d, and was last looked at from %d on", call, server, other, since, known.look.start)
 		}
-		if !known.look.answered[other] {
+		if known.look.left[other] && !known.look.answered[other] {
 			c.report("%s takes %s down; of %s it had no answer", call, server, other)
 		}
 	}

@@ -13,7 +13,12 @@ func (w *World) describe() string {
 	}
 	fmt.Fprintf(&out, "\nrollout %+v", w.Cluster().Status.Rollout)
 	for _, p := range w.sorted() {
-		fmt.Fprintf(&out, "\n%s: Pod %s waiting=%q started=%t process %+v node %+v whole=%t", p.server, p.uid, p.waiting, p.started, p.process, *w.node(p.server), w.Whole(p.server))
+		fmt.Fprintf(&out, "\n%s: Pod %s waiting=%q started=%t node %+v whole=%t", p.server, p.uid, p.waiting, p.started, *w.node(p.server), w.Whole(p.server))
+		if p.process != nil {
+			process := *p.process
+			process.config = "" // which is long
+			fmt.Fprintf(&out, " process %+v as its ConfigMap=%t", process, w.runsItsConfig(p.server))
+		}
 	}
 	for _, g := range w.groups {
 		fmt.Fprintf(&out, "\ngroup %q of %v led by %q, current %v", g.name, g.members, g.leader, g.current)

@@ -2,6 +2,7 @@ package natsmodel
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 )
 
@@ -60,10 +62,14 @@ var Failures = []Disturbance{
 		w.node(server).lost = true
 		return !was
 	}},
-	{"bring the node back", func(w *World, server string, _ int) bool {
-		was := *w.node(server)
-		*w.node(server) = node{}
-		return was.lost || was.closed
+	{"bring a node back", func(w *World, _ string, _ int) bool {
+		for _, server := range w.all() {
+			if *w.node(server) != (node{}) {
+				*w.node(server) = node{}
+				return true
+			}
+		}
+		return false
 	}},
 	{"freeze the process", func(w *World, server string, _ int) bool {
 		p := w.running(server)
@@ -74,13 +80,27 @@ var Failures = []Disturbance{
 		w.lose(server)
 		return true
 	}},
-	{"thaw the process", func(w *World, server string, _ int) bool {
+	{"thaw a process", func(w *World, _ string, _ int) bool {
+		for _, server := range w.all() {
+			if p := w.running(server); p != nil && p.process.frozen {
+				p.process.frozen = false
+				return true
+			}
+		}
+		return false
+	}},
+	{"refuse to reload", func(w *World, server string, _ int) bool {
 		p := w.running(server)
-		if p == nil || !p.process.frozen {
+		if p == nil || p.process.refuses {
 			return false
 		}
-		p.process.frozen = false
+		p.process.refuses = true
 		return true
+	}},
+	{"bring no ConfigMap into containers that run", func(w *World, server string, _ int) bool {
+		was := w.node(server).late
+		w.node(server).late = true
+		return !was
 	}},
 	{"fall behind in a group", func(w *World, server string, number int) bool {
 		for i := range w.groups { // the first from that number on in which it can
@@ -107,12 +127,14 @@ var Edits = []Disturbance{
 		spec.Resources.Limits = corev1.ResourceList{corev1.ResourceMemory: resource.MustParse(fmt.Sprintf("%dGi", 4+number%5))}
 	}),
 	editSpec("another version", func(spec *v1beta1.NatsClusterSpec, number int) { spec.Version = []string{Good, Other}[number%2] }),
-	editSpec("a version that crashes", func(spec *v1beta1.NatsClusterSpec, _ int) { spec.Version = Crashing }),
-	editSpec("a version that there is not", func(spec *v1beta1.NatsClusterSpec, _ int) { spec.Version = Absent }),
-	editSpec("revert the version", func(spec *v1beta1.NatsClusterSpec, _ int) { spec.Version = Good }),
 	editSpec("server tags", func(spec *v1beta1.NatsClusterSpec, number int) {
 		spec.ServerTags = map[string]string{"tag": fmt.Sprint(number % 5)}
 	}),
+	editSpec("a limit, up", func(spec *v1beta1.NatsClusterSpec, number int) { limit(spec, int64(number%3+1)) }),
+	editSpec("a version that crashes", func(spec *v1beta1.NatsClusterSpec, _ int) { spec.Version = Crashing }),
+	editSpec("a version that there is not", func(spec *v1beta1.NatsClusterSpec, _ int) { spec.Version = Absent }),
+	editSpec("revert the version", func(spec *v1beta1.NatsClusterSpec, _ int) { spec.Version = Good }),
+	editSpec("a limit, down", func(spec *v1beta1.NatsClusterSpec, number int) { limit(spec, -int64(number%3+1)) }),
 	editSpec("more replicas", func(spec *v1beta1.NatsClusterSpec, _ int) {
 		if spec.Replicas > 1 && spec.Replicas < 5 {
 			spec.Replicas++
@@ -121,6 +143,9 @@ var Edits = []Disturbance{
 	editSpec("pause", func(spec *v1beta1.NatsClusterSpec, _ int) { spec.Rollout.Paused = new(true) }),
 	editSpec("go on", func(spec *v1beta1.NatsClusterSpec, _ int) { spec.Rollout.Paused = new(false) }),
 	{"order a step", func(w *World, server string, number int) bool {
+		if w.Gone() {
+			return false
+		}
 		cluster := w.Cluster().DeepCopy()
 		if r := cluster.Status.Rollout; r != nil && len(r.Pending) > 0 && number%4 > 0 { // mostly of one that waits for it
 			server = r.Pending[0]
@@ -131,8 +156,58 @@ var Edits = []Disturbance{
 	}},
 }
 
+// SystemEdits are changes of what a NatsCluster with a system user refers to.
+var SystemEdits = []Disturbance{
+	editSpec("the system user, out or in", func(spec *v1beta1.NatsClusterSpec, _ int) {
+		switch auth := spec.Auth; {
+		case auth == nil:
+		case auth.SystemCredentials == nil:
+			auth.SystemCredentials = systemCredentials()
+		default:
+			auth.SystemCredentials = nil
+		}
+	}),
+	{"edit: another JWT of the system account", func(w *World, _ string, number int) bool {
+		trust, exists := edit(w, trustName, &natsv1beta1.NatsOperatorTrust{})
+		if !exists {
+			return false
+		}
+		before := trust.ResourceVersion
+		trust.Spec.SystemAccountJWT = resigned()[number%2]
+		return must(w.API.Update(user, trust)).GetResourceVersion() != before
+	}},
+	{"the Secret of the system user, away or back", func(w *World, _ string, _ int) bool {
+		return w.API.Delete(user, keyOf(systemUser()), nil, w.now()) == nil || w.restoreSystemUser()
+	}},
+}
+
+// limit moves the limit of the file store by so many gibibytes.
+func limit(spec *v1beta1.NatsClusterSpec, by int64) {
+	if spec.JetStream == nil {
+		return
+	}
+	const gibi = 1 << 30
+	now := int64(10)
+	if set := spec.JetStream.Limits.MaxFileStore; set != nil {
+		now = set.Value() / gibi
+	}
+	spec.JetStream.Limits.MaxFileStore = resource.NewQuantity(max(now+by, 1)*gibi, resource.BinarySI)
+}
+
+// restoreSystemUser makes the Secret that the spec refers to, if it is not there.
+func (w *World) restoreSystemUser() bool {
+	if _, exists := peek(w, systemName, &corev1.Secret{}); exists || w.Cluster().Spec.Auth == nil {
+		return false
+	}
+	must(w.API.Create(user, user, systemUser()))
+	return true
+}
+
 func editSpec(name string, change func(spec *v1beta1.NatsClusterSpec, number int)) Disturbance {
 	return Disturbance{"edit: " + name, func(w *World, _ string, number int) bool {
+		if w.Gone() {
+			return false
+		}
 		cluster := w.Cluster().DeepCopy()
 		before := cluster.ResourceVersion
 		change(&cluster.Spec, number)
@@ -191,6 +266,47 @@ func tamper[T client.Object](what string, of func(server string) T, change func(
 	}}
 }
 
+// Deletions are what a user does who wants to be rid of the NatsCluster.
+var Deletions = []Disturbance{
+	{"delete the NatsCluster", func(w *World, _ string, _ int) bool {
+		return !w.deleting() && w.API.Delete(user, keyOf(w.Cluster()), nil, w.now()) == nil
+	}},
+	{"delete a stream", func(w *World, _ string, number int) bool {
+		streams := w.streams()
+		if meta := w.meta(); len(streams) == 0 || meta == nil || !w.led(meta) {
+			return false
+		}
+		w.drop(streams[number%len(streams)])
+		return true
+	}},
+	{"delete all streams", func(w *World, _ string, _ int) bool {
+		streams, meta := w.streams(), w.meta()
+		if len(streams) == 0 || meta == nil || !w.led(meta) {
+			return false
+		}
+		for _, stream := range streams {
+			w.drop(stream)
+		}
+		return true
+	}},
+	{"order to let it go", func(w *World, _ string, _ int) bool {
+		cluster := w.Cluster().DeepCopy()
+		if _, ordered := cluster.Annotations[v1beta1.AnnotationForceDelete]; ordered || w.Gone() {
+			return false
+		}
+		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, v1beta1.AnnotationForceDelete, "")
+		must(w.API.Update(user, cluster))
+		return true
+	}},
+}
+
+// deleting says that the NatsCluster is to go, or has gone.
+func (w *World) deleting() bool { return w.Gone() || w.Cluster().DeletionTimestamp != nil }
+
+func (w *World) drop(gone *group) {
+	w.groups = slices.DeleteFunc(w.groups, func(g *group) bool { return g == gone })
+}
+
 // Heal undoes what goes wrong by itself, for good.
 func (w *World) Heal() {
 	w.Tick++
@@ -200,7 +316,7 @@ func (w *World) Heal() {
 	}
 	for _, p := range w.pods {
 		if p.process != nil {
-			p.process.frozen = false
+			p.process.frozen, p.process.refuses = false, false
 		}
 		p.trying = false
 	}
@@ -209,7 +325,14 @@ func (w *World) Heal() {
 // Settle gives the NatsCluster a spec that can be carried out.
 func (w *World) Settle() {
 	w.Tick++
+	if w.Gone() {
+		return
+	}
 	cluster := w.Cluster().DeepCopy()
 	cluster.Spec.Version, cluster.Spec.Rollout.Paused = Good, nil
+	if cluster.Spec.Auth != nil {
+		cluster.Spec.Auth.SystemCredentials = systemCredentials()
+	}
 	must(w.API.Update(user, cluster))
+	w.restoreSystemUser()
 }

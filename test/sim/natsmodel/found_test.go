@@ -6,32 +6,38 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 )
 
-// TestFound tells again what the property has found, in few words.
+// TestFound tells again what the properties have found, in few words.
 func TestFound(t *testing.T) {
-	for name, play := range map[string]func(*teller){
+	for name, tale := range map[string]struct {
+		cluster *v1beta1.NatsCluster
+		play    func(context.Context, *teller)
+		end     func(context.Context, *teller)
+	}{
 		// A Pod that waits for its ConfigMap is given up by no kubelet, and the ConfigMap came back only with the server's step,
 		// which waited for the Pod.
-		"a ConfigMap is deleted in the middle of a rollout, and its Pod is replaced": func(h *teller) {
+		"a ConfigMap is deleted in the middle of a rollout, and its Pod is replaced": {natsCluster(3, true), func(_ context.Context, h *teller) {
 			h.does(Edits, "edit: memory", "")
 			victim := h.untilOneIsBack()
 			h.does(Tampering, "delete the ConfigMap", victim)
 			h.does(Failures, "delete the Pod", victim)
-		},
+		}, settle},
 		// The ConfigMap was put back and the template was as it should be, so nothing restarted the process.
-		"a process starts with a ConfigMap that a user has edited": func(h *teller) {
+		"a process starts with a ConfigMap that a user has edited": {natsCluster(3, true), func(_ context.Context, h *teller) {
 			h.World.Disturb(named(Tampering, "tamper with the ConfigMap's data"), "demo-0", 1) // a configuration with which it runs
 			h.does(Failures, "kill the process", "demo-0")
 			for range 20 {
 				h.Step(0)
 			}
-		},
+		}, settle},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			found := inBubble(t, func(ctx context.Context) {
-				history, err := NewHistory(natsCluster(3, true), true, nil)
+				history, err := NewHistory(tale.cluster, true, nil)
 				if err != nil {
 					panic(err)
 				}
@@ -39,10 +45,11 @@ func TestFound(t *testing.T) {
 				h := &teller{History: history, counts: counts{}}
 				h.Start(ctx)
 				if !h.rest(60) {
-					h.end(restless, errors.New(h.World.describe()))
+					h.ends(restless, errors.New(h.World.describe()))
 				}
-				play(h)
-				h.settle(ctx)
+				tale.play(ctx, h)
+				h.check()
+				tale.end(ctx, h)
 			})
 			if found != nil {
 				t.Fatalf("%s: %v\n%s", found.kind, found.err, strings.Join(found.trace, "\n"))
@@ -58,7 +65,7 @@ func named(of []Disturbance, name string) Disturbance {
 
 func (h *teller) does(of []Disturbance, name, server string) {
 	if !h.World.Disturb(named(of, name), server, 1) {
-		h.end(unsafe, errors.New("there is nothing to "+name+" of "+server))
+		h.ends(unsafe, errors.New("there is nothing to "+name+" of "+server))
 	}
 	h.Checker.Observe()
 }
@@ -74,6 +81,6 @@ func (h *teller) untilOneIsBack() (pending string) {
 			return r.Pending[len(r.Pending)-1]
 		}
 	}
-	h.end(restless, errors.New("no server has come back: "+h.World.describe()))
+	h.ends(restless, errors.New("no server has come back: "+h.World.describe()))
 	return ""
 }

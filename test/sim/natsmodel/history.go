@@ -14,10 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/events"
 	"github.com/holdfast-dev/holdfast/internal/kit/metrics"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/controller"
 	"github.com/holdfast-dev/holdfast/internal/nats/settled"
+	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
 	"github.com/holdfast-dev/holdfast/test/sim/fault"
 )
 
@@ -26,6 +28,7 @@ type Clients struct {
 	Client  client.Client
 	Live    client.Reader
 	Monitor settled.MonitorAPI
+	System  controller.System
 }
 
 // A History is one world with the controller's instances in it.
@@ -51,8 +54,14 @@ func NewHistory(cluster *v1beta1.NatsCluster, readYourWrites bool, wrap func(Cli
 	if err != nil {
 		return nil, err
 	}
-	if _, err := world.API.Create(user, user, cluster); err != nil {
-		return nil, err
+	objects := []client.Object{cluster} // which is the first: see controlled
+	if cluster.Spec.Auth != nil {
+		objects = append(objects, operatorTrust(), systemUser())
+	}
+	for _, object := range objects {
+		if _, err := world.API.Create(user, user, object); err != nil {
+			return nil, err
+		}
 	}
 	h := &History{World: world, Scheduler: &fault.Scheduler{}, scheme: scheme, readYourWrites: readYourWrites, wrap: wrap}
 	h.Checker = NewChecker(world, h.Scheduler)
@@ -72,16 +81,20 @@ func (h *History) Start(ctx context.Context) *fault.Instance {
 func (h *History) reconcile(ctx context.Context, instance *fault.Instance) {
 	cached := func(object client.Object) bool {
 		_, cluster := object.(*v1beta1.NatsCluster)
+		_, trust := object.(*natsv1beta1.NatsOperatorTrust)
 		_, labelled := object.GetLabels()[v1beta1.LabelCluster]
-		return cluster || labelled
+		return cluster || trust || labelled
 	}
 	api := fault.NewClient(h.World.API, h.scheme, instance, fault.Options{Cached: cached, ReadYourWrites: h.readYourWrites, Now: time.Now})
-	with := Clients{Client: api, Live: api.Live(), Monitor: Monitor{World: h.World, Instance: instance}}
+	with := Clients{Client: api, Live: api.Live(), Monitor: Monitor{World: h.World, Instance: instance}, System: System{World: h.World, Instance: instance}}
 	if h.wrap != nil {
 		with = h.wrap(with)
 	}
 	reconciler := reconcile.AsReconciler(with.Client, &controller.Reconciler{
 		Client: with.Client, Live: with.Live, Monitor: with.Monitor, Clock: clock.RealClock{}, Namespace: "holdfast",
+		System: func(context.Context, string, sysapi.Options, []byte) (controller.System, error) {
+			return with.System, nil
+		},
 		Events: events.Recorder{Events: &k8sevents.FakeRecorder{}}, Metrics: metrics.New(prometheus.NewRegistry()),
 	})
 	for {

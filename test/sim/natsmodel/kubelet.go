@@ -3,6 +3,7 @@ package natsmodel
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -53,6 +54,7 @@ func (w *World) nextOf(p *pod, object *corev1.Pod) []Transition {
 		found = append(found, w.ending(p, object))
 	default:
 		found = append(found, w.living(p, object)...)
+		found = append(found, w.refreshed(p)...)
 	}
 	return found
 }
@@ -82,6 +84,15 @@ func (w *World) living(p *pod, object *corev1.Pod) []Transition {
 		return []Transition{{"its startup probe passes", func() { p.started = true }}}
 	}
 	return nil
+}
+
+// refreshed is the arrival of a changed ConfigMap in a container that runs.
+func (w *World) refreshed(p *pod) []Transition {
+	config, exists := peek(w, p.server+"-config", &corev1.ConfigMap{})
+	if p.process == nil || !exists || config.Data[render.ConfigKey] == p.config || w.node(p.server).late {
+		return nil
+	}
+	return []Transition{{"its ConfigMap comes into the container", func() { p.config = config.Data[render.ConfigKey] }}}
 }
 
 // shape is what the model reads of nats.conf.
@@ -122,14 +133,23 @@ func (w *World) start(p *pod, object *corev1.Pod) {
 		return
 	}
 	config, _ := peek(w, p.server+"-config", &corev1.ConfigMap{})
-	var conf shape
-	if err := json.Unmarshal([]byte(config.Data[render.ConfigKey]), &conf); err != nil {
-		panic(err) // it was read just now
-	}
+	p.config = config.Data[render.ConfigKey]
 	w.made++
-	p.process = &process{id: fmt.Sprintf("N%d", w.made), version: versionOf(object.Spec), revision: conf.Metadata["config_revision"], start: w.now()}
+	p.process = &process{id: fmt.Sprintf("N%d", w.made), version: versionOf(object.Spec), start: w.now()}
+	p.process.load(p.config, w.now())
+	w.names[p.process.id] = p.server
+}
+
+// load has the process run a configuration that it can read.
+func (p *process) load(config string, now time.Time) {
+	var conf shape
+	if err := json.Unmarshal([]byte(config), &conf); err != nil {
+		panic(err) // it was read before
+	}
+	p.config, p.revision, p.loaded = config, conf.Metadata["config_revision"], now
+	p.routes, p.refused, p.askers = 0, false, map[string]bool{}
 	if conf.Cluster != nil {
-		p.process.routes = len(conf.Cluster.Routes)
+		p.routes = len(conf.Cluster.Routes)
 	}
 }
 

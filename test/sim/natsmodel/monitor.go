@@ -18,21 +18,21 @@ type Monitor struct {
 
 // Varz implements settled.MonitorAPI.
 func (m Monitor) Varz(_ context.Context, at string) (monitorapi.Varz, error) {
-	return ask(m, "varz", at, m.World.varz)
+	return ask(m.Instance, "varz", m.World.serverAt(at), func() *pod { return m.World.answering(at) }, m.World.varz)
 }
 
 // Jsz implements settled.MonitorAPI. There is one account, and so one page.
 func (m Monitor) Jsz(_ context.Context, at string, _, _ int) (monitorapi.Jsz, error) {
-	return ask(m, "jsz", at, m.World.jsz)
+	return ask(m.Instance, "jsz", m.World.serverAt(at), func() *pod { return m.World.answering(at) }, m.World.jsz)
 }
 
-func ask[T any](m Monitor, what, at string, read func(*pod) T) (answer T, err error) {
-	address, _, _ := strings.Cut(strings.TrimPrefix(at, "http://"), ":")
-	call := fault.Call{Verb: what, Kind: "Server", Name: m.World.serverAt(address), Class: fault.Service}
-	err = m.Instance.Do(call, func() (func(), error) {
-		p := m.World.answering(address)
+// ask puts one question to a server, if its process answers when the question arrives.
+func ask[T any](instance *fault.Instance, what, server string, answering func() *pod, read func(*pod) T) (answer T, err error) {
+	call := fault.Call{Verb: what, Kind: "Server", Name: server, Class: fault.Service}
+	err = instance.Do(call, func() (func(), error) {
+		p := answering()
 		if p == nil {
-			return nil, fmt.Errorf("%s does not answer: %w", at, context.DeadlineExceeded)
+			return nil, fmt.Errorf("%s does not answer: %w", server, context.DeadlineExceeded)
 		}
 		reply := read(p)
 		return func() { answer = reply }, nil
@@ -40,20 +40,26 @@ func ask[T any](m Monitor, what, at string, read func(*pod) T) (answer T, err er
 	return answer, err
 }
 
-// serverAt is whose Pod has, or had, that address.
-func (w *World) serverAt(address string) string {
-	for _, p := range w.pods {
-		if p.ip == address {
-			return p.server
-		}
-	}
+// hostOf is the address in a URL.
+func hostOf(at string) string {
+	address, _, _ := strings.Cut(strings.TrimPrefix(at, "http://"), ":")
 	return address
 }
 
-// answering is the Pod at that address, if its process answers.
-func (w *World) answering(address string) *pod {
+// serverAt is whose Pod has, or had, the address of that URL.
+func (w *World) serverAt(at string) string {
 	for _, p := range w.pods {
-		if p.ip == address && p.process != nil && !p.process.frozen {
+		if p.ip == hostOf(at) {
+			return p.server
+		}
+	}
+	return at
+}
+
+// answering is the Pod at the address of that URL, if its process answers.
+func (w *World) answering(at string) *pod {
+	for _, p := range w.pods {
+		if p.ip == hostOf(at) && p.process != nil && !p.process.frozen {
 			return p
 		}
 	}
@@ -63,7 +69,7 @@ func (w *World) answering(address string) *pod {
 func (w *World) varz(p *pod) monitorapi.Varz {
 	answer := monitorapi.Varz{
 		ID: p.process.id, Name: p.server, Version: p.process.version, Start: p.process.start,
-		Metadata: map[string]string{"config_revision": p.process.revision},
+		Metadata: map[string]string{"config_revision": p.process.revision}, ConfigDigest: p.process.digest(), Loaded: p.process.loaded,
 	}
 	if p.process.phase > begun {
 		for _, other := range w.pods {

@@ -9,6 +9,7 @@ import (
 type group struct {
 	name    string
 	members []string
+	since   int64 // when it was made
 	leader  string
 	current map[string]bool
 }
@@ -85,7 +86,7 @@ func (w *World) serverTransitions() []Transition {
 		case begun:
 			add(p.server+" finds the others", func() { process.phase = recovering })
 		case recovering:
-			add(p.server+" has read its disk", func() { w.found(p); process.phase = up })
+			add(p.server+" has read its disk", func() { w.found(p); process.phase = up; w.everUp[p.server] = true })
 		case up:
 			meta := w.meta()
 			if meta != nil && process.routes > 0 && !slices.Contains(meta.members, p.server) && w.led(meta) {
@@ -113,11 +114,16 @@ func (w *World) place() {
 	w.placed = true
 	members := slices.Clone(w.meta().members)
 	for _, member := range members {
-		w.groups = append(w.groups, &group{name: "ONE-" + member, members: []string{member}, leader: member, current: map[string]bool{member: true}})
+		w.groups = append(w.groups, &group{name: "ONE-" + member, members: []string{member}, since: w.Tick, leader: member, current: map[string]bool{member: true}})
 	}
 	for i := 0; i+3 <= len(members); i += 2 {
-		w.groups = append(w.groups, &group{name: fmt.Sprintf("THREE-%d", i), members: members[i : i+3], current: map[string]bool{}})
+		w.groups = append(w.groups, &group{name: fmt.Sprintf("THREE-%d", i), members: members[i : i+3], since: w.Tick, current: map[string]bool{}})
 	}
+}
+
+// streams are the groups of streams.
+func (w *World) streams() []*group {
+	return slices.DeleteFunc(slices.Clone(w.groups), func(g *group) bool { return g.name == "" })
 }
 
 func (w *World) groupTransitions(g *group) []Transition {

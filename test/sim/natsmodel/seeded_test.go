@@ -2,45 +2,63 @@ package natsmodel
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"k8s.io/apimachinery/pkg/types"
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/controller"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/reload"
+	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi"
 	"github.com/holdfast-dev/holdfast/internal/nats/settled"
+	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
 	"github.com/holdfast-dev/holdfast/test/sim/fault"
+	"github.com/holdfast-dev/holdfast/test/sim/seeded"
 )
 
-// TestTheTests puts faults into the controller, from outside, and wants the property to find each.
+// TestTheTests puts faults into the controller, from outside, and wants random histories to find each.
 func TestTheTests(t *testing.T) {
-	for name, wrap := range map[string]func(Clients) Clients{
-		"the gate answers from a cache": fromCache,
-		"what does not answer is well":  unknownIsOpen,
+	for name, bug := range map[string]struct {
+		plot plot
+		wrap func(Clients) Clients
+		kind string // of the finding, which says that
+		says string
+	}{
+		"nothing is fenced":               {duelling, unfenced, unsafe, " down"},
+		"the gate answers from a cache":   {rollouts, remembered(seeded.GateFromCache), unsafe, " down"},
+		"what does not answer is well":    {rollouts, remembered(seeded.UnknownIsOpen), unsafe, " down"},
+		"every reload counts as refused":  {reloads, deafened, unsafe, "gives up"},
+		"what was given counts as loaded": {reloads, believing, restless, "as its ConfigMap=false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			plot := bug.plot
+			plot.wrap = bug.wrap
 			histories := rapid.Custom(func(rt *rapid.T) *finding {
-				return inBubble(t, func(ctx context.Context) { tell(ctx, rt, counts{}, wrap, func(*teller) {}) })
+				return inBubble(t, func(ctx context.Context) { plot.tell(ctx, rt, counts{}) })
 			})
-			const budget = 300
+			const budget = 200
 			for seed := range budget {
-				if found := histories.Example(seed); found != nil && found.kind == unsafe {
+				if found := histories.Example(seed); found != nil && found.kind == bug.kind && strings.Contains(found.err.Error(), bug.says) {
 					first, _, _ := strings.Cut(found.err.Error(), "\n")
-					t.Logf("found after %d histories: %s", seed+1, first)
+					t.Logf("found after %d histories: %s %s", seed+1, found.kind, first)
 					return
 				}
 			}
 			t.Errorf("not found in %d histories", budget)
 		})
 	}
+}
+
+// duelling is about two leaders that stall at their steps, and little else.
+var duelling = plot{
+	duels:     true,
+	failures:  pick(Failures, "kill the process"),
+	edits:     pick(Edits, "edit: memory", "edit: another version"),
+	tampering: pick(Tampering, "tamper with the ConfigMap's labels"),
 }
 
 // TestUnfenced: a leader stalls at its write of a StatefulSet until its successor has another server down. The write fails;
@@ -93,148 +111,62 @@ func lateWrite(ctx context.Context, wrap func(Clients) Clients) {
 	h.check()
 }
 
-// unfenced takes the preconditions off all writes, and has the look before a step find the NatsCluster that was journalled.
 func unfenced(c Clients) Clients {
-	u := &bare{Client: c.Client}
-	return Clients{Client: u, Live: bareReader{c.Live, u}, Monitor: c.Monitor}
+	c.Client, c.Live = seeded.Unfenced(c.Client, c.Live)
+	return c
 }
 
-type bare struct {
-	client.Client
-	cluster *v1beta1.NatsCluster // as this instance knows it
-}
-
-func (b *bare) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
-	err := b.Client.Get(ctx, key, into, options...)
-	b.keep(into)
-	return err
-}
-
-func (b *bare) keep(object client.Object) {
-	if cluster, is := object.(*v1beta1.NatsCluster); is {
-		b.cluster = cluster.DeepCopy()
+// remembered has each instance ask the servers through a memory of its own.
+func remembered(memory func() *seeded.Memory) func(Clients) Clients {
+	return func(c Clients) Clients {
+		m := memory()
+		c.Monitor, c.System = m.Of(c.Monitor), overMemory{m.Of(c.System), c.System}
+		return c
 	}
 }
 
-func (b *bare) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
-	data, err := patch.Data(object)
-	if err != nil {
+type overMemory struct {
+	settled.MonitorAPI
+	system controller.System
+}
+
+func (o overMemory) Reload(ctx context.Context, id string) error { return o.system.Reload(ctx, id) }
+func (o overMemory) Denied() string                              { return o.system.Denied() }
+
+// deafened takes every answer to a reload for a refusal.
+func deafened(c Clients) Clients {
+	c.System = deaf{c.System}
+	return c
+}
+
+type deaf struct{ controller.System }
+
+func (d deaf) Reload(ctx context.Context, id string) error {
+	if err := d.System.Reload(ctx, id); err != nil {
 		return err
 	}
-	err = b.Client.Patch(ctx, object, client.RawPatch(patch.Type(), strip(patch.Type(), data)), options...)
-	b.keep(object)
-	return err
+	return sysapi.ErrRefused
 }
 
-// strip takes resourceVersion and UID off a patch.
-func strip(kind types.PatchType, data []byte) []byte {
-	var operations []map[string]any
-	var body map[string]any
-	var out any
-	if kind == types.JSONPatchType {
-		_ = json.Unmarshal(data, &operations)
-		kept := []map[string]any{}
-		for _, operation := range operations {
-			if operation["path"] != "/metadata/resourceVersion" {
-				kept = append(kept, operation)
-			}
-		}
-		out = kept
-	} else {
-		_ = json.Unmarshal(data, &body)
-		if metadata, has := body["metadata"].(map[string]any); has {
-			delete(metadata, "resourceVersion")
-			delete(metadata, "uid")
-		}
-		out = body
-	}
-	stripped, err := json.Marshal(out)
-	if err != nil {
-		panic(err)
-	}
-	return stripped
-}
-
-func (b *bare) Delete(ctx context.Context, object client.Object, _ ...client.DeleteOption) error {
-	return b.Client.Delete(ctx, object)
-}
-
-func (b *bare) Status() client.SubResourceWriter { return bareStatus{b.Client.Status(), b} }
-
-type bareStatus struct {
-	client.SubResourceWriter
-	b *bare
-}
-
-func (s bareStatus) Update(ctx context.Context, object client.Object, options ...client.SubResourceUpdateOption) error {
-	version := object.GetResourceVersion()
-	object.SetResourceVersion("")
-	err := s.SubResourceWriter.Update(ctx, object, options...)
-	if err != nil {
-		object.SetResourceVersion(version)
-	}
-	s.b.keep(object)
-	return err
-}
-
-type bareReader struct {
-	client.Reader
-	b *bare
-}
-
-func (r bareReader) Get(ctx context.Context, key client.ObjectKey, into client.Object, options ...client.GetOption) error {
-	err := r.Reader.Get(ctx, key, into, options...)
-	if cluster, is := into.(*v1beta1.NatsCluster); is && err == nil && r.b.cluster != nil {
-		cluster.ResourceVersion = r.b.cluster.ResourceVersion
-	}
-	return err
-}
-
-// fromCache has every answer of a server stand for a minute.
-func fromCache(c Clients) Clients {
-	c.Monitor = &remembering{api: c.Monitor, fresh: time.Minute, seen: map[string]remembered{}}
+// believing takes it that a process which answers runs what its ConfigMap says.
+func believing(c Clients) Clients {
+	c.System = credulous{c.System, c.Live}
 	return c
 }
 
-// unknownIsOpen has the last answer of a server stand for as long as it gives none.
-func unknownIsOpen(c Clients) Clients {
-	c.Monitor = &remembering{api: c.Monitor, seen: map[string]remembered{}}
-	return c
+type credulous struct {
+	controller.System
+	live client.Reader
 }
 
-// remembering asks each time, and hands on what it was told before, for as long as that is fresh, or where the answer is an
-// error.
-type remembering struct {
-	api   settled.MonitorAPI
-	fresh time.Duration
-	mu    sync.Mutex
-	seen  map[string]remembered
-}
-
-type remembered struct {
-	at     time.Time
-	answer any
-}
-
-func (r *remembering) Varz(ctx context.Context, at string) (monitorapi.Varz, error) {
-	answer, err := r.api.Varz(ctx, at)
-	return recall(r, "varz "+at, answer, err)
-}
-
-func (r *remembering) Jsz(ctx context.Context, at string, offset, limit int) (monitorapi.Jsz, error) {
-	answer, err := r.api.Jsz(ctx, at, offset, limit)
-	return recall(r, fmt.Sprintf("jsz %s %d", at, offset), answer, err)
-}
-
-func recall[T any](r *remembering, what string, answer T, err error) (T, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	before, has := r.seen[what]
-	if old, is := before.answer.(T); has && is && (err != nil || time.Since(before.at) < r.fresh) {
-		return old, nil
+func (b credulous) Varz(ctx context.Context, server string) (monitorapi.Varz, error) {
+	varz, err := b.System.Varz(ctx, server)
+	if err != nil {
+		return varz, err
 	}
-	if err == nil {
-		r.seen[what] = remembered{time.Now(), answer}
+	var config corev1.ConfigMap
+	if b.live.Get(ctx, client.ObjectKeyFromObject(configMap(server)), &config) == nil {
+		varz.ConfigDigest = reload.Digest(config.Data[render.ConfigKey])
 	}
-	return answer, err
+	return varz, nil
 }

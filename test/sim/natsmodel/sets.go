@@ -10,6 +10,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -23,7 +25,7 @@ const (
 	collector     = "garbage-collector"
 )
 
-// setTransitions are what the StatefulSet controller and the garbage collector may do next.
+// setTransitions are what the StatefulSet controller may do next.
 func (w *World) setTransitions() []Transition {
 	var found []Transition
 	add := func(name string, do func()) { found = append(found, Transition{name, do}) }
@@ -43,6 +45,13 @@ func (w *World) setTransitions() []Transition {
 			})
 		}
 	}
+	return found
+}
+
+// collectorTransitions are what the garbage collector may do next.
+func (w *World) collectorTransitions() []Transition {
+	var found []Transition
+	add := func(name string, do func()) { found = append(found, Transition{name, do}) }
 	for _, name := range w.all() {
 		p, has := peek(w, name+"-0", &corev1.Pod{})
 		if !has || p.DeletionTimestamp != nil {
@@ -53,6 +62,23 @@ func (w *World) setTransitions() []Transition {
 		if owner != nil && (!exists || set.UID != owner.UID) {
 			add("the owner of "+p.Name+" is gone", func() { w.deletePod(collector, p) })
 		}
+	}
+	if w.Gone() {
+		for _, object := range w.owned() {
+			add("the owner of "+keyOf(object).String()+" is gone", func() { _ = w.API.Delete(collector, keyOf(object), nil, w.now()) })
+		}
+	}
+	return found
+}
+
+// owned are the objects that the NatsCluster controls.
+func (w *World) owned() []client.Object {
+	var found []client.Object
+	for _, like := range []client.Object{
+		&appsv1.StatefulSet{}, &corev1.ConfigMap{}, &corev1.Service{}, &policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+	} {
+		objects := w.API.List(kindOf(like), Namespace, nil, apimodel.Newest)
+		found = append(found, slices.DeleteFunc(objects, func(object client.Object) bool { return !controlled(object) })...)
 	}
 	return found
 }
@@ -138,10 +164,14 @@ func keyOf(object client.Object) apimodel.Key {
 func (w *World) hashOf(set *appsv1.StatefulSet) string {
 	version := string(set.UID) + "/" + set.ResourceVersion
 	if w.hashes[version] == "" {
-		sum := sha256.Sum256(must(json.Marshal(set.Spec.Template)))
-		w.hashes[version] = set.Name + "-" + hex.EncodeToString(sum[:5])
+		w.hashes[version] = set.Name + "-" + sumOf(set.Spec.Template)
 	}
 	return w.hashes[version]
+}
+
+func sumOf(template corev1.PodTemplateSpec) string {
+	sum := sha256.Sum256(must(json.Marshal(template)))
+	return hex.EncodeToString(sum[:5])
 }
 
 // setStatus is what the StatefulSet controller has to report.

@@ -52,9 +52,12 @@ type World struct {
 	pods   map[types.UID]*pod
 	nodes  map[string]*node // of the server of that name: each server has one of its own
 	groups []*group
-	placed bool              // the streams are there
+	placed bool            // the streams have been made
+	everUp map[string]bool // the servers whose JetStream has been up
+	last   *v1beta1.NatsCluster
 	calm   bool              // nothing goes wrong any more
 	made   int               // processes and addresses so far
+	names  map[string]string // of the servers of all processes so far, by ID
 	hashes map[string]string // of the templates of StatefulSets, by version
 }
 
@@ -62,6 +65,7 @@ type World struct {
 type node struct {
 	lost   bool // nothing runs there, and nothing is reported from there
 	closed bool // no new Pod is put there
+	late   bool // what changes in a ConfigMap does not come into a container that runs there
 }
 
 // pod is what a kubelet knows of a Pod.
@@ -73,16 +77,26 @@ type pod struct {
 	waiting   string // why the container is not started
 	trying    bool   // it is being started, and will crash
 	started   bool   // it has passed its startup probe
+	config    string // the nats.conf that is in the container
 	process   *process
 }
 
 // process is one nats-server that runs.
 type process struct {
-	id, version, revision string
-	routes                int // that its configuration has
-	start                 time.Time
-	phase                 phase
-	frozen, lameDuck      bool
+	id, version      string
+	start            time.Time
+	phase            phase
+	frozen, lameDuck bool
+
+	// What it has loaded, at its start or by a reload since.
+	config, revision string
+	routes           int
+	loaded           time.Time
+
+	refuses bool            // every reload
+	refused bool            // one, since it loaded what it runs
+	stood   bool            // up to one, ever
+	askers  map[string]bool // the instances that have asked for one, since then
 }
 
 // phase is how far a process has come.
@@ -112,7 +126,9 @@ func NewWorld(scheme *runtime.Scheme, now func() time.Time) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &World{API: api, scheme: scheme, now: now, pods: map[types.UID]*pod{}, nodes: map[string]*node{}, hashes: map[string]string{}}, nil
+	return &World{
+		API: api, scheme: scheme, now: now, pods: map[types.UID]*pod{}, nodes: map[string]*node{}, hashes: map[string]string{}, names: map[string]string{}, everUp: map[string]bool{},
+	}, nil
 }
 
 func kindOf(object client.Object) schema.GroupVersionKind {
@@ -125,6 +141,16 @@ func kindOf(object client.Object) schema.GroupVersionKind {
 		return corev1.SchemeGroupVersion.WithKind("ConfigMap")
 	case *corev1.PersistentVolumeClaim:
 		return corev1.SchemeGroupVersion.WithKind("PersistentVolumeClaim")
+	case *corev1.Secret:
+		return corev1.SchemeGroupVersion.WithKind("Secret")
+	case *corev1.Service:
+		return corev1.SchemeGroupVersion.WithKind("Service")
+	case *policyv1.PodDisruptionBudget:
+		return policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")
+	case *networkingv1.NetworkPolicy:
+		return networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy")
+	case *natsv1beta1.NatsOperatorTrust:
+		return natsv1beta1.GroupVersion.WithKind(natsv1beta1.KindNatsOperatorTrust)
 	}
 	return corev1.SchemeGroupVersion.WithKind("Pod")
 }
@@ -141,10 +167,18 @@ func edit[T client.Object](w *World, name string, like T) (T, bool) {
 	return found, is
 }
 
-// Cluster is the NatsCluster, which must not be changed.
+// Cluster is the NatsCluster, which must not be changed; as it was last, where it is gone.
 func (w *World) Cluster() *v1beta1.NatsCluster {
-	cluster, _ := peek(w, Name, &v1beta1.NatsCluster{})
-	return cluster
+	if cluster, exists := peek(w, Name, &v1beta1.NatsCluster{}); exists {
+		w.last = cluster
+	}
+	return w.last
+}
+
+// Gone says that the NatsCluster has been deleted.
+func (w *World) Gone() bool {
+	_, exists := peek(w, Name, &v1beta1.NatsCluster{})
+	return !exists
 }
 
 // all are the names of all servers that there may be. There are never fewer replicas than before.
@@ -212,7 +246,7 @@ type Transition struct {
 
 // Transitions are what may happen now, always in the same order.
 func (w *World) Transitions() []Transition {
-	return slices.Concat(w.setTransitions(), w.podTransitions(), w.natsTransitions())
+	return slices.Concat(w.setTransitions(), w.collectorTransitions(), w.podTransitions(), w.natsTransitions())
 }
 
 // Step has one of them happen.
