@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/test/sim/fault"
 )
 
 // TestFound tells again what the properties have found, in few words.
@@ -33,6 +34,48 @@ func TestFound(t *testing.T) {
 				h.Step(0)
 			}
 		}, settle},
+		// Whoever had no StatefulSet and no Pod was not asked, and had the only copy of a stream on its claim.
+		"a server is taken away from a NatsCluster that is to go": {natsCluster(3, true), func(_ context.Context, h *teller) {
+			h.does(Deletions, "delete the NatsCluster", "")
+			h.does(Tampering, "delete the StatefulSet", "demo-2")
+			h.happens("the owner of demo-2-0 is gone", "it enters lame duck (demo-2-0)", "it ends (demo-2-0)")
+			for _, stream := range h.World.streams() {
+				if !slices.Equal(stream.members, []string{"demo-2"}) {
+					h.World.drop(stream)
+				}
+			}
+		}, settleDeleted},
+		// The StatefulSet was on no list, and so there seemed to be no server.
+		"a StatefulSet of a NatsCluster that is to go loses its labels, and its Pod": {natsCluster(1, true), func(_ context.Context, h *teller) {
+			h.does(Deletions, "delete the NatsCluster", "")
+			h.does(Tampering, "tamper with the StatefulSet's labels", "demo-0")
+			h.does(Failures, "delete the Pod", "demo-0")
+			h.happens("it enters lame duck (demo-0-0)", "it ends (demo-0-0)")
+		}, settleDeleted},
+		// A leader that had heard of the deletion, and not of the servers yet, saw none.
+		"a cache is behind with the servers of a NatsCluster that is to go": {Trusting(natsCluster(3, true)), func(ctx context.Context, h *teller) {
+			second := h.Start(ctx)
+			h.pass(second, 150)
+			second.SetLag(fault.Lag{Frozen: true, Except: v1beta1.KindNatsCluster})
+			h.does(Edits, "edit: more replicas", "")
+			for range 20 { // the new server comes up, and has a stream
+				h.pass(h.Instances[0], 150)
+				for i := range 15 {
+					h.Step(i * 7)
+				}
+			}
+			for _, stream := range h.World.streams() {
+				h.World.drop(stream)
+			}
+			h.World.groups = append(h.World.groups, &group{
+				name: "LATE", members: []string{"demo-3"}, since: h.World.Tick, leader: "demo-3", current: map[string]bool{"demo-3": true},
+			})
+			h.does(Deletions, "delete the NatsCluster", "")
+			for range 3 {
+				h.pass(second, 150)
+				h.check()
+			}
+		}, settleDeleted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -68,6 +111,17 @@ func (h *teller) does(of []Disturbance, name, server string) {
 		h.ends(unsafe, errors.New("there is nothing to "+name+" of "+server))
 	}
 	h.Checker.Observe()
+}
+
+// happens has these transitions happen.
+func (h *teller) happens(names ...string) {
+	for _, name := range names {
+		number := slices.IndexFunc(h.World.Transitions(), func(t Transition) bool { return t.Name == name })
+		if number < 0 {
+			h.ends(unsafe, errors.New("it cannot happen that "+name))
+		}
+		h.Step(number)
+	}
 }
 
 // untilOneIsBack has a rollout go on until its first server is back, and names one that is to come.

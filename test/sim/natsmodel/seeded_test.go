@@ -27,11 +27,12 @@ func TestTheTests(t *testing.T) {
 		kind string // of the finding, which says that
 		says string
 	}{
-		"nothing is fenced":               {duelling, unfenced, unsafe, " down"},
-		"the gate answers from a cache":   {rollouts, remembered(seeded.GateFromCache), unsafe, " down"},
-		"what does not answer is well":    {rollouts, remembered(seeded.UnknownIsOpen), unsafe, " down"},
-		"every reload counts as refused":  {reloads, deafened, unsafe, "gives up"},
-		"what was given counts as loaded": {reloads, believing, restless, "as its ConfigMap=false"},
+		"nothing is fenced":                   {duelling, unfenced, unsafe, " down"},
+		"the gate answers from a cache":       {rollouts, remembered(seeded.GateFromCache), unsafe, " down"},
+		"what does not answer is well":        {rollouts, remembered(seeded.UnknownIsOpen), unsafe, " down"},
+		"every reload counts as refused":      {reloads, deafened, unsafe, "gives up"},
+		"what was given counts as loaded":     {reloads, believing, restless, "as its ConfigMap=false"},
+		"who does not answer holds no stream": {deletions, obliging, unsafe, "lets go"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -169,4 +170,26 @@ func (b credulous) Varz(ctx context.Context, server string) (monitorapi.Varz, er
 		varz.ConfigDigest = reload.Digest(config.Data[render.ConfigKey])
 	}
 	return varz, nil
+}
+
+// obliging has a server that does not answer be as it was, but for its streams: it has none.
+func obliging(c Clients) Clients {
+	with := remembered(seeded.UnknownIsOpen)(c)
+	with.Monitor, with.System = streamless{with.Monitor, c.Monitor}, overMemory{streamless{with.System, c.System}, c.System}
+	return with
+}
+
+type streamless struct{ remembers, asks settled.MonitorAPI }
+
+func (s streamless) Varz(ctx context.Context, at string) (monitorapi.Varz, error) {
+	return s.remembers.Varz(ctx, at)
+}
+
+func (s streamless) Jsz(ctx context.Context, at string, offset, limit int) (monitorapi.Jsz, error) {
+	before, known := s.remembers.Jsz(ctx, at, offset, limit)
+	jsz, err := s.asks.Jsz(ctx, at, offset, limit)
+	if err != nil && known == nil {
+		return monitorapi.Jsz{ServerID: before.ServerID, Meta: before.Meta}, nil
+	}
+	return jsz, err
 }

@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -37,6 +38,20 @@ type pass struct {
 // readServers reads the objects from the cache and asks the servers.
 func (p *pass) readServers(ctx context.Context) outcome.Outcome {
 	p.report.Servers, p.report.Settled = p.look(ctx, p.Client)
+	return outcome.Continue()
+}
+
+// readNamed is readServers for a NatsCluster that is to go: nothing is let go of by what a cache, or a list, does not show.
+func (p *pass) readNamed(ctx context.Context) outcome.Outcome {
+	names := render.ServerNames(p.cluster)
+	for _, server := range p.cluster.Status.Servers {
+		if !slices.Contains(names, server.Name) {
+			names = append(names, server.Name)
+		}
+	}
+	p.report.Servers = facts.ReadNamed(ctx, p.Live, p.cluster, names)
+	servers, _ := p.report.Servers.Get()
+	p.report.Settled = p.observe(ctx, servers)
 	return outcome.Continue()
 }
 

@@ -92,7 +92,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta1.NatsCluster
 		p.roll,             // at most one step of a rollout
 	}
 	if !cluster.DeletionTimestamp.IsZero() {
-		concerns = []func(context.Context) outcome.Outcome{p.readServers, p.guard}
+		concerns = []func(context.Context) outcome.Outcome{p.readNamed, p.guard}
 	}
 	out := outcome.Continue()
 	for _, concern := range concerns {

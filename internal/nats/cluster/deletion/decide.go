@@ -2,6 +2,7 @@ package deletion
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
@@ -44,7 +45,22 @@ func Decide(w World) Plan {
 	case len(servers.Running()) == 0 || w.neverUp(servers):
 		return Plan{Action: Release}
 	}
+	if gone := w.goneAlone(servers); len(gone) > 0 {
+		return w.notObserved(fmt.Sprintf("%s cannot answer without a Pod", words.Names(gone)))
+	}
 	return w.onStreams()
+}
+
+// goneAlone names the servers that have run and of which only the claim is left, while others may run. What they held nobody
+// can tell.
+func (w World) goneAlone(servers facts.Servers) []string {
+	var gone []string
+	for _, name := range slices.Sorted(maps.Keys(w.EverUp)) {
+		if server := servers.Get(name); w.EverUp[name] && server.StatefulSet == nil && server.Pod == nil {
+			gone = append(gone, name)
+		}
+	}
+	return gone
 }
 
 // onStreams says whether streams hold the object.

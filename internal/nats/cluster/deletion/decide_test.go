@@ -39,6 +39,15 @@ func TestDecide(t *testing.T) {
 	servers := func(list ...facts.Server) func(*World) {
 		return func(w *World) { w.Servers = fact.Known(facts.Servers(list)) }
 	}
+	up := func(names ...string) func(*World) {
+		return func(w *World) {
+			w.EverUp = map[string]bool{"demo-9": false}
+			for _, name := range names {
+				w.EverUp[name] = true
+			}
+		}
+	}
+	claim := facts.Server{Name: "demo-1", Claim: &corev1.PersistentVolumeClaim{}}
 	forced := func(w *World) { w.Forced = true }
 	stays := func(w *World) { w.Deleting = false }
 	release, remains := Plan{Action: Release}, func(message string) Plan {
@@ -66,10 +75,16 @@ func TestDecide(t *testing.T) {
 		"unknown, forced":         {deleted(silent, forced), release},
 		"streams, forced":         {deleted(streams("a"), forced), release},
 		"no server left":          {deleted(silent, servers(facts.Server{Name: "demo-0", Claim: &corev1.PersistentVolumeClaim{}})), release},
-		"a Pod is left":           {deleted(silent, servers(facts.Server{Name: "demo-0", Pod: &corev1.Pod{}})), unknown("demo-1 does not answer")},
-		"never up":                {deleted(silent, servers(facts.Server{Name: "demo-0", StatefulSet: &appsv1.StatefulSet{}}), func(w *World) { w.EverUp = nil }), release},
-		"one was up":              {deleted(silent, servers(facts.Server{Name: "demo-0", StatefulSet: &appsv1.StatefulSet{}})), unknown("demo-1 does not answer")},
-		"one is up, on no record": {deleted(silent, servers(server("demo-0")), func(w *World) { w.EverUp = nil }), unknown("demo-1 does not answer")},
+		"a Pod is left":           {deleted(silent, servers(facts.Server{Name: "demo-0", Pod: &corev1.Pod{}}), up("demo-0")), unknown("demo-1 does not answer")},
+		"never up":                {deleted(silent, servers(facts.Server{Name: "demo-0", StatefulSet: &appsv1.StatefulSet{}}), up()), release},
+		"one was up":              {deleted(silent, servers(facts.Server{Name: "demo-0", StatefulSet: &appsv1.StatefulSet{}}), up("demo-0")), unknown("demo-1 does not answer")},
+		"one is up, on no record": {deleted(silent, servers(server("demo-0")), up()), unknown("demo-1 does not answer")},
+
+		"no stream, and one has but its claim":             {deleted(servers(server("demo-0"), claim), up("demo-0", "demo-1")), unknown("demo-1 cannot answer without a Pod")},
+		"no stream, and two have nothing":                  {deleted(servers(server("demo-0")), up("demo-2", "demo-1")), unknown("demo-1, demo-2 cannot answer without a Pod")},
+		"no stream, and one that never ran has nothing":    {deleted(servers(server("demo-0"), claim), up("demo-0")), release},
+		"no stream, and one has a StatefulSet without Pod": {deleted(servers(server("demo-0"), facts.Server{Name: "demo-1", StatefulSet: &appsv1.StatefulSet{}})), release},
+		"no stream, and one has but a Pod":                 {deleted(servers(server("demo-0"), facts.Server{Name: "demo-1", Pod: &corev1.Pod{}})), release},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Decide(tc.world)); diff != "" {

@@ -107,6 +107,49 @@ func Read(ctx context.Context, reader client.Reader, cluster *v1beta1.NatsCluste
 	return fact.Known(servers)
 }
 
+// ReadNamed is Read, completed by the StatefulSets and Pods of those servers that no list shows, since they have lost their
+// labels: with two more requests for each server that seems to have neither.
+func ReadNamed(ctx context.Context, reader client.Reader, cluster *v1beta1.NatsCluster, names []string) fact.Fact[Servers] {
+	listed := Read(ctx, reader, cluster)
+	servers, known := listed.Get()
+	if !known {
+		return listed
+	}
+	for _, name := range names {
+		server := servers.Get(name)
+		if server.StatefulSet != nil || server.Pod != nil {
+			continue
+		}
+		if err := server.readNamed(ctx, reader, cluster); err != nil {
+			return fact.Unknown[Servers](fmt.Sprintf("the API server did not give the objects of %s: %v", name, err))
+		}
+		if server.StatefulSet != nil || server.Pod != nil {
+			servers = append(slices.DeleteFunc(servers, func(s Server) bool { return s.Name == name }), server)
+		}
+	}
+	slices.SortFunc(servers, func(a, b Server) int { return cmp.Compare(a.Ordinal, b.Ordinal) })
+	return fact.Known(servers)
+}
+
+// readNamed reads the server's StatefulSet and Pod by their names.
+func (s *Server) readNamed(ctx context.Context, reader client.Reader, cluster *v1beta1.NatsCluster) error {
+	s.Ordinal, _ = ordinalOf(s.Name, cluster.Name+"-", "")
+	set, pod := &appsv1.StatefulSet{}, &corev1.Pod{}
+	switch err := reader.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: s.Name}, set); {
+	case client.IgnoreNotFound(err) != nil:
+		return err
+	case err == nil && metav1.IsControlledBy(set, cluster):
+		s.StatefulSet = set
+	}
+	switch err := reader.Get(ctx, client.ObjectKey{Namespace: cluster.Namespace, Name: s.Name + "-0"}, pod); {
+	case client.IgnoreNotFound(err) != nil:
+		return err
+	case err == nil:
+		s.Pod = pod
+	}
+	return nil
+}
+
 // ordinalOf reads the number between prefix and suffix, as the renderer writes it.
 func ordinalOf(name, prefix, suffix string) (int, bool) {
 	digits, hasPrefix := strings.CutPrefix(name, prefix)

@@ -3,6 +3,7 @@ package facts
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,6 +68,51 @@ func TestRead(t *testing.T) {
 	}
 	if existing := servers.Existing(); len(existing) != 2 || existing[0].Name != "demo-2" || existing[1].Name != "demo-10" {
 		t.Errorf("existing: %v", existing)
+	}
+}
+
+// TestReadNamed finds what has lost its labels, by its name; and nothing of somebody else's.
+func TestReadNamed(t *testing.T) {
+	bare := func(object client.Object) client.Object { object.SetLabels(nil); return object }
+	api := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(
+		&appsv1.StatefulSet{ObjectMeta: meta("demo-10", "u1")},
+		&corev1.PersistentVolumeClaim{ObjectMeta: meta("data-demo-3-0", "")},
+		bare(&appsv1.StatefulSet{ObjectMeta: meta("demo-2", "u1")}),
+		bare(&corev1.Pod{ObjectMeta: meta("demo-3-0", "")}),
+		bare(&appsv1.StatefulSet{ObjectMeta: meta("demo-1", "u2")}),
+		bare(&corev1.Pod{ObjectMeta: meta("demo-10-0", "")}), // of a server that a list shows
+	).Build()
+	var gets []string
+	counted := interceptor.NewClient(api, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+			gets = append(gets, key.Name)
+			return c.Get(ctx, key, into, opts...)
+		},
+	})
+	servers, _ := ReadNamed(t.Context(), counted, demo, []string{"demo-10", "demo-3", "demo-2", "demo-1", "demo-0"}).Get()
+	var got []string
+	for _, s := range servers {
+		got = append(got, fmt.Sprintf("%s %d set=%t pod=%t claim=%t", s.Name, s.Ordinal, s.StatefulSet != nil, s.Pod != nil, s.Claim != nil))
+	}
+	want := []string{"demo-2 2 set=true pod=false claim=false", "demo-3 3 set=false pod=true claim=true", "demo-10 10 set=true pod=false claim=false"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("servers (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"demo-3", "demo-3-0", "demo-2", "demo-2-0", "demo-1", "demo-1-0", "demo-0", "demo-0-0"}, gets); diff != "" {
+		t.Errorf("asked by name (-want +got):\n%s", diff)
+	}
+	for _, silent := range []string{"demo-2", "demo-2-0"} {
+		fails := interceptor.NewClient(api, interceptor.Funcs{
+			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+				if key.Name == silent {
+					return errors.New("no answer")
+				}
+				return c.Get(ctx, key, into, opts...)
+			},
+		})
+		if _, known := ReadNamed(t.Context(), fails, demo, []string{"demo-2"}).Get(); known {
+			t.Errorf("without an answer for %s the servers are known", silent)
+		}
 	}
 }
 

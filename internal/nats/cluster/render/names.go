@@ -49,6 +49,15 @@ func ServerName(cluster string, ordinal int) string {
 	return cluster + "-" + strconv.Itoa(ordinal)
 }
 
+// ServerNames are the names of all servers that the spec asks for, lowest ordinal first.
+func ServerNames(cluster *v1beta1.NatsCluster) []string {
+	names := make([]string, 0, cluster.Spec.Replicas)
+	for ordinal := range int(cluster.Spec.Replicas) {
+		names = append(names, ServerName(cluster.Name, ordinal))
+	}
+	return names
+}
+
 // RoutesSecretName is the Secret of the route certificate that the controller keeps itself.
 func RoutesSecretName(cluster string) string { return cluster + "-routes-tls" }
 

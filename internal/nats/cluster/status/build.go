@@ -73,11 +73,7 @@ func serverEntries(r Report, servers facts.Servers) []v1beta1.ServerStatus {
 
 // planned are the servers that the spec asks for; known even when it could not be rendered.
 func planned(r Report) []string {
-	names := make([]string, 0, r.Cluster.Spec.Replicas)
-	for i := range int(r.Cluster.Spec.Replicas) {
-		names = append(names, render.ServerName(r.Cluster.Name, i))
-	}
-	return names
+	return render.ServerNames(r.Cluster)
 }
 
 func countReady(r Report, servers facts.Servers) int {
