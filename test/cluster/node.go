@@ -24,8 +24,9 @@ func (c *Cluster) StopNode(ctx context.Context, node string) error {
 	return c.order(ctx, "Stop", node, &initd.None{})
 }
 
-// KillNode ends everything in a node at once, pods included, as a power loss does; what a program had written
-// is on its disk all the same, since the host's kernel lives on. It returns when nothing of the node runs.
+// KillNode ends everything in a node at once, pods included, as a power loss does: no connection is closed. What a
+// program had written is on its disk all the same, since the host's kernel lives on. It returns when nothing of the
+// node runs.
 func (c *Cluster) KillNode(ctx context.Context, node string) error {
 	return c.order(ctx, "Kill", node, &initd.None{})
 }

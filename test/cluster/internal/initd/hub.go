@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/holdfast-dev/holdfast/test/cluster/internal/components"
@@ -148,8 +149,18 @@ func (e *exported) Stop(name string, _ *None) error {
 	return e.o.end(name, syscall.SIGTERM, stopPatience)
 }
 
-// Kill ends everything in a node at once.
+// Kill ends everything in a node at once. The cable goes first: the kernel, which lives on, would close the node's
+// connections, and their other ends would learn at once what nobody tells them when the power fails.
 func (e *exported) Kill(name string, _ *None) error {
+	n, err := e.o.cluster.Node(name)
+	if err != nil {
+		return err
+	}
+	if _, running := e.o.get(name); running {
+		if err := setPort(n, netlink.LinkSetDown); err != nil {
+			return err
+		}
+	}
 	return e.o.end(name, syscall.SIGKILL, stopPatience)
 }
 
