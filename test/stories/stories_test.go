@@ -15,6 +15,7 @@ import (
 	foreignobject "github.com/holdfast-dev/holdfast/test/stories/foreign-object"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
 	memorychange "github.com/holdfast-dev/holdfast/test/stories/memory-change"
+	nodekill "github.com/holdfast-dev/holdfast/test/stories/node-kill"
 	nodestop "github.com/holdfast-dev/holdfast/test/stories/node-stop"
 	podtemplate "github.com/holdfast-dev/holdfast/test/stories/pod-template"
 	"github.com/holdfast-dev/holdfast/test/stories/quickstart"
@@ -38,6 +39,7 @@ var stories = []story{
 	{"pod-template", podtemplate.Run},
 	{"chart-reinstall", chartreinstall.Run},
 	{"node-stop", nodestop.Run},
+	{"node-kill", nodekill.Run},
 	{"delete", deletion.Run},
 }
 

@@ -131,6 +131,10 @@ func (s *Story) Conclude(book *ledger.Client) ledger.Report {
 	if !report.OK {
 		s.Errorf("the ledger: %v", report.Reasons)
 	}
+	for _, change := range report.Changes {
+		s.Logf("%s: %d acknowledged in %.0f s, longest gap %d ms; %d lost and %d doubled in all", change.Name, change.Acknowledged, change.Seconds,
+			change.Gaps.LongestMillis, report.Faults[ledger.Lost], report.Faults[ledger.Doubled])
+	}
 	return report
 }
 

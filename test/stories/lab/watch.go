@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,10 +17,13 @@ import (
 type Rollout struct {
 	// Servers are the servers in the order in which their steps began.
 	Servers []string
+	// Hasty are those among them whose step began while the NATS cluster was not settled.
+	Hasty []string
 	// FirstLeader and LastLeader led the meta group when the first and the last step began.
 	FirstLeader, LastLeader string
-	// MostDown is the largest number of servers that were not ready at a time.
+	// MostDown is the largest number of servers that were not ready at a time, for whatever reason.
 	MostDown int
+	Replaced
 }
 
 // WatchRollout watches a NatsCluster and its Pods until the returned function is called. It must be up to date
@@ -45,6 +49,7 @@ func (s *Story) WatchRollout(namespace, name string) func() Rollout {
 		down := map[string]bool{}
 		for event := range pods.ResultChan() {
 			if pod, ok := event.Object.(*corev1.Pod); ok {
+				seen.see(pod)
 				down[pod.Name] = event.Type == watch.Deleted || !ready(pod)
 				count := 0
 				for _, isDown := range down {
@@ -65,8 +70,12 @@ func (s *Story) WatchRollout(namespace, name string) func() Rollout {
 
 func (r *Rollout) step(cluster *v1beta1.NatsCluster) {
 	rollout := cluster.Status.Rollout
-	if rollout == nil || rollout.Current == "" || slices.Contains(r.Servers, rollout.Current) {
+	last := len(r.Servers) - 1
+	if rollout == nil || rollout.Current == "" || last >= 0 && r.Servers[last] == rollout.Current {
 		return
+	}
+	if !meta.IsStatusConditionTrue(cluster.Status.Conditions, v1beta1.ConditionSettled) {
+		r.Hasty = append(r.Hasty, rollout.Current)
 	}
 	leader := ""
 	if cluster.Status.JetStream != nil {

@@ -3,13 +3,13 @@ package nodestop
 
 import (
 	"embed"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
@@ -23,7 +23,9 @@ func Run(s *lab.Story) {
 	ctx := s.Context()
 	book := s.Load(s.Create(files))
 	processes := s.Running()
-	server, node := serverAwayFrom(s, "ledger")
+	elsewhere := s.Elsewhere("ledger")
+	server := slices.Min(slices.Collect(maps.Keys(elsewhere)))
+	node := elsewhere[server]
 
 	s.Must(book.Mark(ctx, "node-stop"))
 	s.Must(s.Cluster.StopNode(ctx, node))
@@ -40,20 +42,4 @@ func Run(s *lab.Story) {
 	s.Must(book.End(ctx))
 	s.Restarted(processes, server)
 	s.Conclude(book)
-}
-
-// serverAwayFrom finds a server on a node that runs no Pod of that app: the one who keeps account has to stay.
-func serverAwayFrom(s *lab.Story, app string) (server, node string) {
-	s.Helper()
-	var keepers corev1.PodList
-	s.Must(s.Client.List(s.Context(), &keepers, client.InNamespace(s.Namespace), client.MatchingLabels{"app.kubernetes.io/name": app}))
-	pods, err := s.Pods(s.Context(), s.Namespace, "demo")
-	s.Must(err)
-	for _, pod := range pods {
-		if len(keepers.Items) == 1 && pod.Spec.NodeName != keepers.Items[0].Spec.NodeName {
-			return pod.Labels[v1beta1.LabelServer], pod.Spec.NodeName
-		}
-	}
-	s.Fatalf("every server shares the node of %s", app)
-	return "", ""
 }
