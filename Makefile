@@ -44,7 +44,7 @@ envtest: ## L3 and L4: CRDs and controllers on a real API server
 	@$(dev) test -level L3,L4 -run '$(RUN)' -show '$(SHOW)'
 
 crash: ## the controller is ended before and after every call of a rollout, and each time another one goes on
-	@$(dev) test -level L4 -run TestKilledAtEveryCall -show '^(crash |[0-9]+ calls)'
+	@$(dev) test -level L4 -run '^(TestKilledAtEveryCall|TestCrashRunFindsSeededBugs)$$' -show '^(crash |[0-9]+ calls|seeded bug )'
 
 e2e: ## L5: the stories, on local clusters
 	@$(dev) test -level L5 -count $(COUNT) -run '$(RUN)'

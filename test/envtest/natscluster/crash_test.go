@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/onsi/gomega"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
@@ -21,42 +21,33 @@ import (
 	"github.com/holdfast-dev/holdfast/test/sim/atrest"
 )
 
-// A call is one request of the controller that leaves the process: a write to the API server, or a question to a server over
-// $SYS. It is the same call wherever it comes up again in the same step.
-type call struct {
-	// step is the server whose step is under way, as the controller has last written it; empty between rollouts.
-	step string
-	verb string
-	// object is the kind and name of what is written, or the server that is asked.
-	object string
-}
-
-func (c call) String() string {
-	if c.step == "" {
-		return fmt.Sprintf("%s %s", c.verb, c.object)
-	}
-	return fmt.Sprintf("%s %s in the step of %s", c.verb, c.object, c.step)
-}
-
-// A crash is the end of the controller at a call.
-type crash struct {
-	call
-	after bool // the call has had its effect, and nobody hears of it
-}
-
-func (c crash) String() string {
-	if c.after {
-		return "after  " + c.call.String()
-	}
-	return "before " + c.call.String()
-}
-
 // reaper ends controllers, one after the other, at each call that none of them was ended at before.
 type reaper struct {
 	mu    sync.Mutex
 	fired map[crash]bool
 	calls map[call]bool
-	step  string
+	// change is what is brought about, and server the one whose step is under way.
+	change, server string
+	// ends are the endings that are due at a call.
+	ends func(c call, server string) []ending
+	// letGo lets what is on its way go on, and arrived has the API server's answer then.
+	letGo   chan struct{}
+	arrived chan int
+}
+
+func newReaper(change string, ends func(c call, server string) []ending) *reaper {
+	return &reaper{
+		fired: map[crash]bool{}, calls: map[call]bool{}, change: change, ends: ends,
+		letGo: make(chan struct{}), arrived: make(chan int, 1),
+	}
+}
+
+// step is what the controller is at.
+func (r *reaper) step() string {
+	if r.server == "" {
+		return r.change
+	}
+	return r.change + " of " + r.server
 }
 
 var errDead = errors.New("the controller is dead")
@@ -68,34 +59,53 @@ type victim struct {
 	once sync.Once
 	died chan crash // has one, when it has come to that
 	dead chan struct{}
+	ids  map[string]string // of the processes that have answered, and their servers
 }
 
 func (r *reaper) victim() *victim {
-	return &victim{reaper: r, died: make(chan crash, 1), dead: make(chan struct{})}
+	return &victim{reaper: r, died: make(chan crash, 1), dead: make(chan struct{}), ids: map[string]string{}}
 }
 
-// at is told of each call. It says whether the controller ends before it, or after.
-func (v *victim) at(verb, object string) (before, after bool) {
+// at is told of each call. It says how the controller ends at it; empty where it does not.
+func (v *victim) at(verb, object string) ending {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	c := call{v.step, verb, object}
-	v.calls[c] = true
-	for _, end := range []crash{{c, false}, {c, true}} {
-		if !v.fired[end] {
-			fresh := false
-			v.once.Do(func() { fresh = true })
-			if !fresh {
-				return true, false // it is dead already
-			}
-			v.fired[end] = true
-			v.died <- end
-			if !end.after {
-				close(v.dead)
-			}
-			return !end.after, end.after
-		}
+	c := call{v.step(), verb, object}
+	if object == kindEvents {
+		c.step = v.change
 	}
-	return false, false
+	v.calls[c] = true
+	for _, how := range v.ends(c, v.server) {
+		end := crash{c, how}
+		if v.fired[end] {
+			continue
+		}
+		fresh := false
+		v.once.Do(func() { fresh = true })
+		if !fresh {
+			return before // it is dead already
+		}
+		v.fired[end] = true
+		v.died <- end
+		if how != after {
+			close(v.dead)
+		}
+		return how
+	}
+	return ""
+}
+
+// ended is how the controller, which has been stopped, ended before that, if it did.
+func (v *victim) ended() (crash, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.once.Do(func() {}) // what is still asked for it is no end of it
+	select {
+	case end := <-v.died:
+		return end, true
+	default:
+		return crash{}, false
+	}
 }
 
 func (v *victim) isDead() bool {
@@ -107,27 +117,27 @@ func (v *victim) isDead() bool {
 	}
 }
 
-// begin is told of a call that is about to be made. It fails where the controller is dead, or dies before it, and says
-// whether it dies after it.
-func (v *victim) begin(verb, object string) (after bool, err error) {
+// begin is told of a call that is about to be made. It fails where the controller is dead, or dies before it, and says how it
+// dies otherwise.
+func (v *victim) begin(verb, object string) (ending, error) {
 	if v.isDead() {
-		return false, errDead
+		return "", errDead
 	}
-	before, after := v.at(verb, object)
-	if before {
-		return false, errDead
+	how := v.at(verb, object)
+	if how == before {
+		return "", errDead
 	}
-	return after, nil
+	return how, nil
 }
 
 // do makes a call. What the controller dies after nobody hears of.
 func (v *victim) do(verb, object string, effect func() error) error {
-	after, err := v.begin(verb, object)
+	how, err := v.begin(verb, object)
 	if err != nil {
 		return err
 	}
 	err = effect()
-	if after {
+	if how == after {
 		close(v.dead)
 		return errDead
 	}
@@ -136,7 +146,7 @@ func (v *victim) do(verb, object string, effect func() error) error {
 
 // RoundTrip implements http.RoundTripper, towards the API server.
 func (v *victim) RoundTrip(request *http.Request) (*http.Response, error) {
-	if request.Method == http.MethodGet && !v.isDead() {
+	if ofCache(request) && !v.isDead() {
 		return v.next.RoundTrip(request)
 	}
 	verb, object := request.Method, objectOf(request)
@@ -144,12 +154,15 @@ func (v *victim) RoundTrip(request *http.Request) (*http.Response, error) {
 		verb = "TRY"
 	}
 	v.journalled(request)
-	after, err := v.begin(verb, object)
-	if err != nil {
+	how, err := v.begin(verb, object)
+	switch {
+	case err != nil:
 		return nil, err
+	case how == sending:
+		return nil, v.send(request)
 	}
 	response, err := v.next.RoundTrip(request)
-	if !after {
+	if how != after {
 		return response, err
 	}
 	close(v.dead)
@@ -159,18 +172,24 @@ func (v *victim) RoundTrip(request *http.Request) (*http.Response, error) {
 	return nil, errDead
 }
 
-// objectOf is the kind and name that a request is about. Events have names of their own each time.
-func objectOf(request *http.Request) string {
-	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
-	for i, part := range parts {
-		if part == "namespaces" && i+2 < len(parts) {
-			if parts[i+2] == "events" {
-				return "events"
-			}
-			return path.Join(parts[i+2:]...)
-		}
+// send has a request of a dead controller arrive when it is let go.
+func (v *victim) send(request *http.Request) error {
+	late := request.Clone(context.WithoutCancel(request.Context()))
+	body, err := request.GetBody()
+	if err != nil {
+		return err
 	}
-	return request.URL.Path
+	late.Body = body
+	go func() {
+		<-v.letGo
+		response, err := v.next.RoundTrip(late)
+		if err == nil {
+			v.arrived <- response.StatusCode
+			_ = response.Body.Close()
+		}
+		close(v.arrived)
+	}()
+	return errDead
 }
 
 // journalled notes the step that a status is about to say is under way.
@@ -192,8 +211,8 @@ func (v *victim) journalled(request *http.Request) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.step = ""; cluster.Status.Rollout != nil {
-		v.step = cluster.Status.Rollout.Current
+	if v.server = ""; cluster.Status.Rollout != nil {
+		v.server = cluster.Status.Rollout.Current
 	}
 }
 
@@ -205,6 +224,9 @@ type asked struct {
 
 func (a asked) Varz(ctx context.Context, server string) (reply monitorapi.Varz, err error) {
 	err = a.do("VARZ", server, func() (err error) { reply, err = a.System.Varz(ctx, server); return err })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ids[reply.ID] = server
 	return reply, err
 }
 
@@ -214,7 +236,10 @@ func (a asked) Jsz(ctx context.Context, server string, offset, limit int) (reply
 }
 
 func (a asked) Reload(ctx context.Context, id string) error {
-	return a.do("RELOAD", "a server", func() error { return a.System.Reload(ctx, id) })
+	a.mu.Lock()
+	server := a.ids[id]
+	a.mu.Unlock()
+	return a.do("RELOAD", server, func() error { return a.System.Reload(ctx, id) })
 }
 
 func (v *victim) system(accounts clustercontroller.SystemAccounts) clustercontroller.SystemAccounts {
@@ -227,23 +252,26 @@ func (v *victim) system(accounts clustercontroller.SystemAccounts) clustercontro
 	}
 }
 
-// start begins a controller in the reaper's hands.
-func (v *victim) start(l *lab) (stop func()) {
+// start begins a controller in the reaper's hands, with a fault or without.
+func (v *victim) start(l *lab, with fault) (stop func()) {
 	return l.startController(controllerOptions{
-		monitor:   closed{},
+		monitor: closed{}, api: with.api,
 		transport: func(next http.RoundTripper) http.RoundTripper { v.next = next; return v },
-		system:    v.system,
+		system: func(accounts clustercontroller.SystemAccounts) clustercontroller.SystemAccounts {
+			return v.system(with.accounts(accounts))
+		},
 	})
 }
 
 // through has controllers bring a change about, each ended at the first call at which none was ended before, until one goes
 // through without that. It says how many ended.
-func (r *reaper) through(l *lab, change func(*v1beta1.NatsClusterSpec)) (ended int) {
+func (r *reaper) through(l *lab, change string, how func(*v1beta1.NatsClusterSpec)) (ended int) {
 	l.Helper()
-	l.change("demo", change)
+	r.change = change
+	l.change("demo", how)
 	for {
 		v := r.victim()
-		stop := v.start(l)
+		stop := v.start(l, fault{})
 		rested := make(chan struct{})
 		go func() {
 			defer close(rested)
@@ -251,11 +279,12 @@ func (r *reaper) through(l *lab, change func(*v1beta1.NatsClusterSpec)) (ended i
 		}()
 		<-rested
 		stop()
-		if !v.isDead() {
+		end, hasEnded := v.ended()
+		if !hasEnded {
 			return ended
 		}
 		ended++
-		fmt.Printf("crash %3d: %s\n", len(r.fired), <-v.died)
+		fmt.Printf("crash %3d: %s\n", len(r.fired), end)
 	}
 }
 
@@ -275,28 +304,59 @@ func (l *lab) restsUnless(dead <-chan struct{}) {
 }
 
 // TestKilledAtEveryCall goes through reloads and rolling restarts, over and over, and ends the controller before and after
-// every call that it makes, until each has had its two crashes. After each, another controller goes on from there.
+// every call that it makes, until each has had its two crashes. After each, another controller goes on from there. A reload
+// leaves every process as it is, and of the restarts there is never more than one at a time.
 func TestKilledAtEveryCall(t *testing.T) {
 	t.Parallel()
 	l, _ := startTrusting(t)
 	l.stopControllers()
-	r := &reaper{fired: map[crash]bool{}, calls: map[call]bool{}}
-	from, processes := l.mark(), l.processes()
-	for round, ended := 0, 1; ended > 0; round++ {
+	r := newReaper("", func(call, string) []ending { return []ending{before, after} })
+	from, violations := l.mark(), []string(nil)
+	for round, ended := 0, 1; ended > 0 || !r.all(); round++ {
 		if round == 20 {
-			t.Fatalf("still calls at which no controller was ended, after %d rounds", round)
+			t.Fatalf("after %d rounds: %d calls, %d crashes", round, len(r.calls), len(r.fired))
 		}
-		tags := map[string]string{"round": fmt.Sprint(round)}
-		ended = r.through(l, func(s *v1beta1.NatsClusterSpec) { s.ServerTags = tags })
-		if got := l.processes(); len(got) != len(processes) {
-			t.Errorf("processes %v", got)
+		processes, tags := l.processes(), map[string]string{"round": fmt.Sprint(round)}
+		ended = r.through(l, reloading, func(s *v1beta1.NatsClusterSpec) { s.ServerTags = tags })
+		if got := l.processes(); !cmp.Equal(processes, got) {
+			violations = append(violations, fmt.Sprintf("a reload restarted servers: %v before, %v after", processes, got))
 		}
 		memory := []string{"8Gi", "4Gi"}[round%2]
-		ended += r.through(l, withMemory(memory))
+		ended += r.through(l, restarting, withMemory(memory))
 	}
-	l.oneAtATime(from)
-	if len(r.fired) != 2*len(r.calls) {
+	violations = append(violations, l.downTogether(from)...)
+	for _, violation := range violations {
+		t.Error(violation)
+	}
+	r.complete(t, servers(l.cluster("demo")))
+	fmt.Printf("%d calls, %d crashes, %d violations\n", len(r.calls), len(r.fired), len(violations))
+}
+
+// What a change is brought about by.
+const (
+	reloading  = "reload"
+	restarting = "restart"
+)
+
+// all says that each call has had its two crashes.
+func (r *reaper) all() bool { return len(r.calls) > 0 && len(r.fired) == 2*len(r.calls) }
+
+// complete fails unless each call has had its two crashes, and a reload and a restart of each server were among them.
+func (r *reaper) complete(t *testing.T, servers []string) {
+	t.Helper()
+	if !r.all() {
 		t.Errorf("%d calls and %d crashes, want two for each", len(r.calls), len(r.fired))
 	}
-	fmt.Printf("%d calls, %d crashes\n", len(r.calls), len(r.fired))
+	for _, server := range servers {
+		for _, wanted := range []call{
+			{reloading, http.MethodPatch, "configmaps/" + server + "-config"},
+			{reloading, "RELOAD", server},
+			{restarting + " of " + server, http.MethodPatch, "configmaps/" + server + "-config"},
+			{restarting + " of " + server, http.MethodPatch, "statefulsets/" + server},
+		} {
+			if !r.calls[wanted] {
+				t.Errorf("no call was %s", wanted)
+			}
+		}
+	}
 }

@@ -22,6 +22,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
@@ -118,6 +119,8 @@ type controllerOptions struct {
 	transport func(http.RoundTripper) http.RoundTripper
 	// system wraps the connections to system accounts.
 	system func(clustercontroller.SystemAccounts) clustercontroller.SystemAccounts
+	// api wraps the clients of the API server.
+	api func(client.Client, client.Reader) (client.Client, client.Reader)
 }
 
 // systemPool keeps connections to system accounts until the test ends.
@@ -144,23 +147,7 @@ func (l *lab) startController(o controllerOptions) (stop func()) {
 	if err != nil {
 		l.Fatal(err)
 	}
-	reconciler := &clustercontroller.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Monitor: o.monitor, Clock: o.clock,
-		System:    clustercontroller.Pooled(l.systemPool()),
-		Events:    events.Recorder{Events: mgr.GetEventRecorder(clustercontroller.Owner)},
-		Metrics:   metrics.New(prometheus.NewRegistry()),
-		Namespace: controllerNamespace,
-		Exporter:  render.ExporterDefaults{Repository: "natsio/prometheus-nats-exporter", Tag: "0.20.2"},
-	}
-	if o.system != nil {
-		reconciler.System = o.system(reconciler.System)
-	}
-	if o.monitor == nil {
-		reconciler.Monitor = &monitorapi.Client{HTTP: &http.Client{Transport: &http.Transport{}}}
-	}
-	if o.clock == nil {
-		reconciler.Clock = clock.RealClock{}
-	}
+	reconciler := l.reconciler(mgr, o)
 	unique := true // names of controllers, in one process: tests run several
 	if err := reconciler.Setup(mgr, controller.Options{
 		MaxConcurrentReconciles: 8, RateLimiter: manager.RateLimiter(), SkipNameValidation: &unique,
@@ -188,6 +175,31 @@ func (l *lab) startController(o controllerOptions) (stop func()) {
 		}
 	})
 	return stop
+}
+
+// reconciler is the shipped one, with what a test has put in place of its parts.
+func (l *lab) reconciler(mgr ctrlmanager.Manager, o controllerOptions) *clustercontroller.Reconciler {
+	reconciler := &clustercontroller.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Monitor: o.monitor, Clock: o.clock,
+		System:    clustercontroller.Pooled(l.systemPool()),
+		Events:    events.Recorder{Events: mgr.GetEventRecorder(clustercontroller.Owner)},
+		Metrics:   metrics.New(prometheus.NewRegistry()),
+		Namespace: controllerNamespace,
+		Exporter:  render.ExporterDefaults{Repository: "natsio/prometheus-nats-exporter", Tag: "0.20.2"},
+	}
+	if o.system != nil {
+		reconciler.System = o.system(reconciler.System)
+	}
+	if o.api != nil {
+		reconciler.Client, reconciler.Live = o.api(reconciler.Client, reconciler.Live)
+	}
+	if o.monitor == nil {
+		reconciler.Monitor = &monitorapi.Client{HTTP: &http.Client{Transport: &http.Transport{}}}
+	}
+	if o.clock == nil {
+		reconciler.Clock = clock.RealClock{}
+	}
+	return reconciler
 }
 
 // speaksOfTheLastSpec holds the statuses that a test leaves behind to their first duty.

@@ -36,17 +36,25 @@ func (l *lab) oneAtATime(m mark) {
 }
 
 // endings are what takes a server that was up down.
-var endings = []kubelet.EventKind{kubelet.NotReady, kubelet.Stopping, kubelet.Exited}
+var endings = []kubelet.EventKind{kubelet.NotReady, kubelet.Halted, kubelet.Stopping, kubelet.Exited}
 
 // oneAtATimeOf is oneAtATime for some servers; for all, if none is named.
 func (l *lab) oneAtATimeOf(m mark, servers ...string) {
 	l.Helper()
+	for _, found := range l.downTogether(m, servers...) {
+		l.Error(found)
+	}
+}
+
+// downTogether says each time when two of the servers were down together after the mark.
+func (l *lab) downTogether(m mark, servers ...string) []string {
+	var found []string
 	up := map[string]bool{}
 	for i, event := range l.kubelet.History() {
 		if len(servers) > 0 && !slices.Contains(servers, event.Server) {
 			continue
 		}
-		if event.Kind == kubelet.Ready {
+		if event.Kind == kubelet.Ready || event.Kind == kubelet.Resumed {
 			up[event.Server] = true
 		}
 		if _, known := up[event.Server]; known && slices.Contains(endings, event.Kind) {
@@ -60,9 +68,10 @@ func (l *lab) oneAtATimeOf(m mark, servers ...string) {
 		}
 		if i >= int(m) && len(down) > 1 {
 			slices.Sort(down)
-			l.Errorf("down together: %v, at %v", down, event)
+			found = append(found, fmt.Sprintf("down together: %v, at %v", down, event))
 		}
 	}
+	return found
 }
 
 // processes are the processes that run, by server.

@@ -16,6 +16,10 @@ const (
 	Ready EventKind = "Ready"
 	// NotReady is a Pod that stopped being ready while its process lives.
 	NotReady EventKind = "NotReady"
+	// Halted is a process that stands still while its Pod reads ready.
+	Halted EventKind = "Halted"
+	// Resumed is one that goes on after that.
+	Resumed EventKind = "Resumed"
 	// Stopping is a Pod that was told to stop: its preStop hook begins.
 	Stopping EventKind = "Stopping"
 	// Exited is a process that ended, for whatever reason.

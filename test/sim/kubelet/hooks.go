@@ -23,12 +23,30 @@ func (k *Kubelet) Kill(pod string) {
 func (k *Kubelet) Freeze(pod string) (thaw func()) {
 	k.t.Helper()
 	w, p := k.running(pod)
-	p.frozen.Store(true)
-	p.signal(syscall.SIGSTOP)
+	thaw = p.freeze()
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
+	return thaw
+}
+
+// Halt is Freeze before anybody has noticed: the Pod still reads ready, as that of a node does for most of a minute.
+func (k *Kubelet) Halt(pod string) (thaw func()) {
+	k.t.Helper()
+	w, p := k.running(pod)
+	resume := p.freeze()
+	w.record(Halted, p, "")
+	return func() {
+		resume()
+		w.record(Resumed, p, "")
+	}
+}
+
+// freeze stops the process until the returned function is called.
+func (p *process) freeze() (thaw func()) {
+	p.frozen.Store(true)
+	p.signal(syscall.SIGSTOP)
 	return func() {
 		p.signal(syscall.SIGCONT)
 		p.frozen.Store(false)

@@ -13,6 +13,7 @@ import (
 
 // TestFound tells again what the properties have found, in few words.
 func TestFound(t *testing.T) {
+	t.Parallel()
 	for name, tale := range map[string]struct {
 		cluster *v1beta1.NatsCluster
 		play    func(context.Context, *teller)

@@ -11,9 +11,10 @@ import (
 )
 
 // A Memory is what servers have answered. What is asked through it is asked each time, and what was answered before is handed
-// on: for as long as it is fresh, and where the answer is an error.
+// on: while it is fresh, or, where the memory is blind, in place of an error.
 type Memory struct {
 	fresh time.Duration
+	blind bool
 
 	mu   sync.Mutex
 	seen map[string]remembered
@@ -28,7 +29,7 @@ type remembered struct {
 func GateFromCache() *Memory { return &Memory{fresh: time.Minute, seen: map[string]remembered{}} }
 
 // UnknownIsOpen has the last answer of a server stand for as long as it gives none.
-func UnknownIsOpen() *Memory { return &Memory{seen: map[string]remembered{}} }
+func UnknownIsOpen() *Memory { return &Memory{blind: true, seen: map[string]remembered{}} }
 
 // Of is the servers as they are remembered.
 func (m *Memory) Of(api settled.MonitorAPI) settled.MonitorAPI { return remembering{m, api} }
@@ -54,7 +55,7 @@ func recall[T any](m *Memory, what string, answer T, err error) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before, has := m.seen[what]
-	if old, is := before.answer.(T); has && is && (err != nil || time.Since(before.at) < m.fresh) {
+	if old, is := before.answer.(T); has && is && (err != nil && m.blind || time.Since(before.at) < m.fresh) {
 		return old, nil
 	}
 	if err == nil {
