@@ -16,7 +16,7 @@ dev := go -C tools/dev run .
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
-demo: ## a Kubernetes of three nodes, a NATS cluster on it, a change under load, a table; leaves nothing behind
+demo: ## a Kubernetes of three nodes, a NATS cluster on it, two changes under load and a lost node, a table; leaves nothing behind
 	@go -C test/stories run ./cmd/demo $(ARGS)
 
 up: ## a local Kubernetes to play with

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,37 +16,51 @@ import (
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 )
 
-// Elsewhere are the servers of the NatsCluster demo that share their node with no Pod of that app, and their nodes: who keeps
-// account of a fault has to stay out of it.
-func (s *Story) Elsewhere(app string) map[string]string {
-	s.Helper()
+// Elsewhere are the servers of a NatsCluster that share their node with no Pod of that app, and their nodes: who keeps account
+// of a fault has to stay out of it.
+func (l *Lab) Elsewhere(ctx context.Context, namespace, name, app string) (map[string]string, error) {
 	var keepers corev1.PodList
-	s.Must(s.Client.List(s.Context(), &keepers, client.InNamespace(s.Namespace), client.MatchingLabels{"app.kubernetes.io/name": app}))
-	pods, err := s.Pods(s.Context(), s.Namespace, "demo")
-	s.Must(err)
+	if err := l.Client.List(ctx, &keepers, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/name": app}); err != nil {
+		return nil, err
+	}
+	pods, err := l.Pods(ctx, namespace, name)
 	found := map[string]string{}
 	for _, pod := range pods {
 		if !slices.ContainsFunc(keepers.Items, func(keeper corev1.Pod) bool { return keeper.Spec.NodeName == pod.Spec.NodeName }) {
 			found[pod.Labels[v1beta1.LabelServer]] = pod.Spec.NodeName
 		}
 	}
-	if len(found) == 0 {
-		s.Fatalf("every server shares the node of %s", app)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("every server shares the node of %s", app)
 	}
-	return found
+	return found, err
 }
 
-// MidStep waits until the step of a server is under way, in which its Pod is shutting down.
-func (s *Story) MidStep(within time.Duration, of func(*v1beta1.RolloutStatus) bool) *v1beta1.NatsCluster {
+// MidStep says whether the step of a server is under way in which its Pod is shutting down, or else what there is.
+func (l *Lab) MidStep(ctx context.Context, cluster *v1beta1.NatsCluster) (bool, string) {
+	rollout := cluster.Status.Rollout
+	if rollout == nil || rollout.Current == "" {
+		return false, Summary(cluster)
+	}
+	pods, err := l.Pods(ctx, cluster.Namespace, cluster.Name)
+	pod, exists := pods[rollout.Current+"-0"]
+	return exists && pod.DeletionTimestamp != nil, fmt.Sprintf("%s has begun, %v", rollout.Current, err)
+}
+
+// AwayFromLedger are the servers, and their nodes, that a fault may take.
+func (s *Story) AwayFromLedger() map[string]string {
+	s.Helper()
+	elsewhere, err := s.Elsewhere(s.Context(), s.Namespace, "demo", "ledger")
+	s.Must(err)
+	return elsewhere
+}
+
+// UntilMidStep waits until a step is under way that is such a one.
+func (s *Story) UntilMidStep(within time.Duration, of func(*v1beta1.RolloutStatus) bool) *v1beta1.NatsCluster {
 	s.Helper()
 	cluster, err := s.UntilCluster(s.Context(), within, s.Namespace, "demo", "in the middle of a step", func(cluster *v1beta1.NatsCluster) (bool, string) {
-		rollout := cluster.Status.Rollout
-		if rollout == nil || rollout.Current == "" || !of(rollout) {
-			return false, Summary(cluster)
-		}
-		pods, err := s.Pods(s.Context(), s.Namespace, "demo")
-		pod, exists := pods[rollout.Current+"-0"]
-		return exists && pod.DeletionTimestamp != nil, fmt.Sprintf("%s has begun, %v", rollout.Current, err)
+		under, state := s.MidStep(s.Context(), cluster)
+		return under && of(cluster.Status.Rollout), state
 	})
 	s.Must(err)
 	return cluster
@@ -99,4 +114,11 @@ func (s *Story) OneByOne(seen Rollout) {
 	if want := map[string]int{"demo-0": 1, "demo-1": 1, "demo-2": 1}; !maps.Equal(seen.Times, want) || seen.Most != 1 {
 		s.Errorf("replaced how often: %v; %d at a time", seen.Times, seen.Most)
 	}
+}
+
+// NodeReady says that Kubernetes takes a node for ready.
+func NodeReady(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }

@@ -27,19 +27,19 @@ func Run(s *lab.Story) {
 	ctx := s.Context()
 	book := s.Load(s.Create(files))
 	processes := s.Running()
-	elsewhere := s.Elsewhere("ledger")
+	elsewhere := s.AwayFromLedger()
 
 	watch := s.WatchRollout(s.Namespace, "demo")
 	s.Must(book.Mark(ctx, waitings))
 	s.Must(s.Apply(ctx, s.Namespace, files, "more-memory.yaml"))
-	first := s.MidStep(time.Minute, func(*v1beta1.RolloutStatus) bool { return true })
+	first := s.UntilMidStep(time.Minute, func(*v1beta1.RolloutStatus) bool { return true })
 	pending := first.Status.Rollout.Pending
 	away := pending[slices.IndexFunc(pending, func(server string) bool { return elsewhere[server] != "" })]
 	s.Must(s.Cluster.KillNode(ctx, elsewhere[away]))
 	s.Held(first, away)
 	s.Must(s.Cluster.StartNode(ctx, elsewhere[away]))
 
-	later := s.MidStep(3*time.Minute, func(rollout *v1beta1.RolloutStatus) bool {
+	later := s.UntilMidStep(3*time.Minute, func(rollout *v1beta1.RolloutStatus) bool {
 		return len(rollout.Updated) > 0 && elsewhere[rollout.Current] != ""
 	})
 	s.Must(book.End(ctx))

@@ -23,7 +23,7 @@ func Run(s *lab.Story) {
 	ctx := s.Context()
 	book := s.Load(s.Create(files))
 	processes := s.Running()
-	elsewhere := s.Elsewhere("ledger")
+	elsewhere := s.AwayFromLedger()
 	server := slices.Min(slices.Collect(maps.Keys(elsewhere)))
 	node := elsewhere[server]
 

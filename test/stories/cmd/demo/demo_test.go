@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/test/ledger"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
@@ -47,33 +49,80 @@ func TestPicture(t *testing.T) {
 			t.Errorf("row %d: %v, want %v", i, got.rows[i], want)
 		}
 	}
+	c.Status.Conditions = []metav1.Condition{{Type: v1beta1.ConditionProgressing, Reason: v1beta1.ReasonUpToDate, Message: "m"}}
+	for generation, want := range map[int64]string{0: "UpToDate: m", 1: "waiting for the controller to look at it"} {
+		c.Generation = generation
+		if got := frame(c, nil, time.Unix(10, 0)).sentence; got != want {
+			t.Errorf("generation %d: %s, want %s", generation, got, want)
+		}
+	}
+}
+
+func TestANodeIsLostInTheMiddle(t *testing.T) {
+	lost := &outage{may: map[string]string{"demo-0": "node-2", "demo-1": "node-0"}}
+	for _, tc := range []struct {
+		updated []string
+		current string
+		want    bool
+	}{
+		{nil, "demo-1", false},                // the first step is not the middle
+		{[]string{"demo-1"}, "demo-2", false}, // who keeps account is there
+		{[]string{"demo-1", "demo-2"}, "demo-0", true},
+	} {
+		if got := lost.takes(&v1beta1.RolloutStatus{Updated: tc.updated, Current: tc.current}); got != tc.want {
+			t.Errorf("%s after %v: %v, want %v", tc.current, tc.updated, got, tc.want)
+		}
+	}
+	if lost.server != "demo-0" || lost.node != "node-2" || lost.String() != "node-2 has lost its power, and demo-0 with it" {
+		t.Errorf("%s", lost)
+	}
+	for current, want := range map[string]bool{"demo-0": true, "demo-1": false} {
+		if got := lost.holds(&v1beta1.RolloutStatus{Current: current}); got != want {
+			t.Errorf("held with %s under way: %v, want %v", current, got, want)
+		}
+	}
+	if lost.holds(nil) {
+		t.Error("a rollout that is over has not waited")
+	}
 }
 
 func TestConclusion(t *testing.T) {
-	process := func(id string, at int64) map[string]lab.Process {
-		return map[string]lab.Process{"demo-0": {ID: id, Name: "demo-0", Start: time.Unix(at, 0)}}
+	process := func(id string, at int64) map[string]server {
+		return map[string]server{"demo-0": {Process: lab.Process{ID: id, Start: time.Unix(at, 0)}, version: "2.15.3"}}
 	}
+	over := &outage{server: "demo-0", node: "node-1", begin: time.Unix(1, 0), end: time.Unix(61, 0)}
 	good := ledger.Report{OK: true, Changes: []ledger.Change{{Name: "memory", Acknowledged: minimum}}}
 	few := ledger.Report{OK: true, Changes: []ledger.Change{{Name: "memory", Acknowledged: minimum - 1}}}
 	bad := ledger.Report{Reasons: []string{"1 lost"}, Changes: good.Changes}
+	change := func(before, after map[string]server) *act {
+		return &act{name: "memory", version: "2.15.3", before: before, after: after}
+	}
+	moved := change(process("a", 1), process("b", 2))
 	cases := map[string]struct {
-		report        ledger.Report
-		before, after map[string]lab.Process
-		want          string
+		report ledger.Report
+		acts   []*act
+		want   string
 	}{
-		"good":             {good, process("a", 1), process("b", 2), ""},
-		"the same process": {good, process("a", 1), process("a", 1), "demo-0 was not restarted"},
-		"a server is gone": {good, process("a", 1), nil, "demo-0 was not restarted"},
-		"lost":             {bad, process("a", 1), process("b", 2), "1 lost"},
-		"too few":          {few, process("a", 1), process("b", 2), "fewer than the 1000"},
-		"no change":        {ledger.Report{OK: true}, process("a", 1), process("b", 2), "0 changes were marked"},
+		"good":              {good, []*act{moved}, ""},
+		"a node was lost":   {good, []*act{{name: "memory", version: "2.15.3", before: moved.before, after: moved.after, lost: over}}, ""},
+		"no node was lost":  {good, []*act{{name: "memory", version: "2.15.3", before: moved.before, after: moved.after, lost: &outage{}}}, "no node was lost"},
+		"the same process":  {good, []*act{change(process("a", 1), process("a", 1))}, "demo-0 was not restarted"},
+		"a server is gone":  {good, []*act{change(process("a", 1), nil)}, "demo-0 was not restarted"},
+		"another version":   {good, []*act{{name: "memory", version: "2.15.2", before: moved.before, after: moved.after}}, "demo-0 runs 2.15.3, want 2.15.2"},
+		"the second failed": {ledger.Report{OK: true, Changes: append(good.Changes, good.Changes...)}, []*act{moved, change(process("a", 1), nil)}, "demo-0 was not restarted"},
+		"lost":              {bad, []*act{moved}, "1 lost"},
+		"too few":           {few, []*act{moved}, "fewer than the 1000"},
+		"no change":         {ledger.Report{OK: true}, []*act{moved}, "0 changes were marked"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			err := conclude(&out, tc.report, nil, tc.before, tc.after)
+			err := conclude(&out, tc.report, tc.acts)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("error %v, want %q", err, tc.want)
+			}
+			if lost := tc.acts[0].lost; lost == over && !strings.Contains(out.String(), "node-1 was without power for 60 s, and demo-0 with it") {
+				t.Errorf("the table does not tell of the node:\n%s", out.String())
 			}
 		})
 	}

@@ -1,6 +1,7 @@
-// Command demo shows a change of a NATS cluster as a transaction: a local Kubernetes of three nodes, the chart, a
-// NATS cluster from one manifest, producers and consumers that keep account of every message, and then a new
-// memory limit, server by server. It ends with a table and leaves nothing behind.
+// Command demo shows changes of a NATS cluster as transactions: a local Kubernetes of three nodes, the chart, a NATS
+// cluster from one manifest, producers and consumers that keep account of every message, and then two changes, server
+// by server: a new memory limit, and the next nats-server, in the middle of which a node loses its power. It ends with a
+// table and leaves nothing behind.
 package main
 
 import (
@@ -27,6 +28,8 @@ const (
 	namespace  = "demo"
 	name       = "demo" // the NatsCluster of the sample
 	newMemory  = "8Gi"
+	oldVersion = "2.15.2"
+	newVersion = "2.15.3" // the sample's
 
 	// minimum is how many messages must be acknowledged during the change for the table to mean something.
 	minimum = 1000
@@ -59,16 +62,11 @@ func run(ctx context.Context) (err error) {
 	if err := l.Install(ctx); err != nil {
 		return err
 	}
-	book, before, err := create(ctx, l)
+	book, err := create(ctx, l)
 	if err != nil {
 		return err
 	}
-	say("changing the memory limit to %s", newMemory)
-	told, err := change(ctx, l, book)
-	if err != nil {
-		return err
-	}
-	after, err := l.Processes(ctx, namespace, name)
+	acts, err := play(ctx, l, book)
 	if err != nil {
 		return err
 	}
@@ -77,50 +75,105 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return conclude(os.Stdout, report, told, before, after)
+	return conclude(os.Stdout, report, acts)
 }
 
-// create makes the NATS cluster of the sample and starts the load.
-func create(ctx context.Context, l *lab.Lab) (*ledger.Client, map[string]lab.Process, error) {
-	say("a NATS cluster from config/samples/quickstart.yaml")
+// create makes the NATS cluster of the sample, on the version before, and starts the load.
+func create(ctx context.Context, l *lab.Lab) (*ledger.Client, error) {
+	say("a NATS cluster from config/samples/quickstart.yaml, with nats-server %s", oldVersion)
 	err := l.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := l.Apply(ctx, namespace, os.DirFS(l.Box.Root), "config/samples/quickstart.yaml"); err != nil {
-		return nil, nil, err
+	if err := l.Apply(ctx, namespace, os.DirFS(l.Box.Root), "config/samples/quickstart.yaml", "version: "+newVersion, "version: "+oldVersion); err != nil {
+		return nil, err
 	}
-	if _, err := watch(ctx, l, 4*time.Minute); err != nil {
-		return nil, nil, err
+	if _, err := watch(ctx, l, 4*time.Minute, nil); err != nil {
+		return nil, err
 	}
 	say("starting producers and consumers that keep account of every message")
 	cluster, err := l.Get(ctx, namespace, name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	book, err := l.StartLedger(ctx, namespace, cluster.Status.Endpoints.Client)
-	if err != nil {
-		return nil, nil, err
-	}
-	before, err := l.Processes(ctx, namespace, name)
-	return book, before, err
+	return l.StartLedger(ctx, namespace, cluster.Status.Endpoints.Client)
 }
 
-// change edits the memory limit, as a person would, and watches until it has arrived everywhere.
-func change(ctx context.Context, l *lab.Lab, book *ledger.Client) (steps, error) {
-	if err := book.Mark(ctx, "memory to "+newMemory); err != nil {
-		return nil, err
-	}
-	cluster := &v1beta1.NatsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	patch := fmt.Appendf(nil, `{"spec":{"resources":{"limits":{"memory":%q}}}}`, newMemory)
-	if err := l.Client.Patch(ctx, cluster, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(lab.FieldOwner)); err != nil {
-		return nil, err
-	}
-	told, err := watch(ctx, l, 8*time.Minute)
+// An act is one change of the NatsCluster, and what was seen of it.
+type act struct {
+	name, patch string
+	// version is what every server runs at its end.
+	version string
+	// lost is the node that is lost in the middle of it; nil for none.
+	lost *outage
+
+	told          steps
+	before, after map[string]server
+}
+
+// A server is one as it runs.
+type server struct {
+	lab.Process
+	version string
+}
+
+// play does one change after the other.
+func play(ctx context.Context, l *lab.Lab, book *ledger.Client) ([]*act, error) {
+	elsewhere, err := l.Elsewhere(ctx, namespace, name, "ledger")
 	if err != nil {
 		return nil, err
 	}
-	return told, book.End(ctx)
+	acts := []*act{
+		{name: "memory to " + newMemory, patch: fmt.Sprintf(`{"spec":{"resources":{"limits":{"memory":%q}}}}`, newMemory), version: oldVersion},
+		{name: "nats-server to " + newVersion, patch: fmt.Sprintf(`{"spec":{"version":%q}}`, newVersion), version: newVersion,
+			lost: &outage{may: elsewhere}},
+	}
+	for _, a := range acts {
+		say("changing %s", a.name)
+		if err := a.play(ctx, l, book); err != nil {
+			return nil, err
+		}
+	}
+	return acts, nil
+}
+
+// play edits the NatsCluster, as a person would, and watches until the change has arrived everywhere.
+func (a *act) play(ctx context.Context, l *lab.Lab, book *ledger.Client) (err error) {
+	if a.before, err = running(ctx, l); err != nil {
+		return err
+	}
+	if err := book.Mark(ctx, a.name); err != nil {
+		return err
+	}
+	cluster := &v1beta1.NatsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	if err := l.Client.Patch(ctx, cluster, client.RawPatch(types.MergePatchType, []byte(a.patch)), client.FieldOwner(lab.FieldOwner)); err != nil {
+		return err
+	}
+	if a.told, err = watch(ctx, l, 8*time.Minute, a.lost); err != nil {
+		return err
+	}
+	if err := book.End(ctx); err != nil {
+		return err
+	}
+	a.after, err = running(ctx, l)
+	return err
+}
+
+// running asks the servers who they are, and the NatsCluster which version each runs.
+func running(ctx context.Context, l *lab.Lab) (map[string]server, error) {
+	processes, err := l.Processes(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	cluster, err := l.Get(ctx, namespace, name)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]server{}
+	for _, status := range cluster.Status.Servers {
+		found[status.Name] = server{Process: processes[status.Name], version: status.Version}
+	}
+	return found, nil
 }
 
 var start = time.Now()

@@ -16,6 +16,8 @@ type picture struct {
 	rows []row
 	// sentence says what is going on and what is waited for.
 	sentence string
+	// outage says which node was lost, empty where none was.
+	outage string
 }
 
 // A row is one server.
@@ -23,7 +25,7 @@ type row struct{ server, state, version, revision, took string }
 
 func frame(cluster *v1beta1.NatsCluster, told steps, now time.Time) picture {
 	p := picture{sentence: "waiting for the controller to look at it"}
-	if c := meta.FindStatusCondition(cluster.Status.Conditions, v1beta1.ConditionProgressing); c != nil {
+	if c := meta.FindStatusCondition(cluster.Status.Conditions, v1beta1.ConditionProgressing); c != nil && c.ObservedGeneration == cluster.Generation {
 		p.sentence = fmt.Sprintf("%s: %s", c.Reason, c.Message)
 	}
 	for _, server := range cluster.Status.Servers {
@@ -61,7 +63,7 @@ func (p picture) String() string {
 	for _, r := range p.rows {
 		fmt.Fprintf(&text, "  %-10s %-22s %-9s %-12s %s\n", r.server, r.state, r.version, r.revision, r.took)
 	}
-	fmt.Fprintf(&text, "\n  %s\n", p.sentence)
+	fmt.Fprintf(&text, "\n  %s\n  %s\n", p.sentence, p.outage)
 	return text.String()
 }
 

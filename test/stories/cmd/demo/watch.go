@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -38,8 +39,8 @@ func (s steps) see(cluster *v1beta1.NatsCluster, now time.Time) steps {
 }
 
 // watch shows the NatsCluster until it is up to date: on a live screen on a terminal, else as a line for each
-// thing that changed.
-func watch(ctx context.Context, l *lab.Lab, within time.Duration) (steps, error) {
+// thing that changed. In the middle of it a node may be lost.
+func watch(ctx context.Context, l *lab.Lab, within time.Duration, lost *outage) (steps, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	show, finish := printLines(), func() {}
@@ -47,20 +48,31 @@ func watch(ctx context.Context, l *lab.Lab, within time.Duration) (steps, error)
 		show, finish = liveScreen(stop)
 	}
 	var told steps
+	var broken error
 	_, err := l.UntilCluster(ctx, within, namespace, name, "up to date", func(cluster *v1beta1.NatsCluster) (bool, string) {
 		told = told.see(cluster, time.Now())
-		show(frame(cluster, told, time.Now()))
-		return lab.UpToDate(cluster)
+		picture := frame(cluster, told, time.Now())
+		if lost != nil {
+			broken = lost.see(ctx, l, cluster)
+			picture.outage = lost.String()
+		}
+		show(picture)
+		done, state := lab.UpToDate(cluster)
+		return done || broken != nil, state
 	})
 	finish()
-	return told, err
+	return told, errors.Join(err, broken)
 }
 
 // printLines prints the sentence of a picture when it speaks of something else than the last one: another server, or
 // another thing that is waited for. The details of one wait are left to the live screen.
 func printLines() func(picture) {
-	last := ""
+	last, outage := "", ""
 	return func(p picture) {
+		if p.outage != outage {
+			say("%s", p.outage)
+			outage = p.outage
+		}
 		if about := p.about(); about != last {
 			say("%s", p.sentence)
 			last = about
