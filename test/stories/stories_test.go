@@ -15,6 +15,7 @@ import (
 	foreignobject "github.com/holdfast-dev/holdfast/test/stories/foreign-object"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
 	memorychange "github.com/holdfast-dev/holdfast/test/stories/memory-change"
+	nodecut "github.com/holdfast-dev/holdfast/test/stories/node-cut"
 	nodekill "github.com/holdfast-dev/holdfast/test/stories/node-kill"
 	nodestop "github.com/holdfast-dev/holdfast/test/stories/node-stop"
 	podtemplate "github.com/holdfast-dev/holdfast/test/stories/pod-template"
@@ -40,6 +41,7 @@ var stories = []story{
 	{"chart-reinstall", chartreinstall.Run},
 	{"node-stop", nodestop.Run},
 	{"node-kill", nodekill.Run},
+	{"node-cut", nodecut.Run},
 	{"delete", deletion.Run},
 }
 

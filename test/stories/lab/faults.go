@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
+	"github.com/holdfast-dev/holdfast/test/ledger"
 )
 
 // Elsewhere are the servers of a NatsCluster that share their node with no Pod of that app, and their nodes: who keeps account
@@ -121,4 +122,23 @@ func NodeReady(node *corev1.Node) bool {
 	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
 		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 	})
+}
+
+// GoesOn waits until every stream of the ledger has two seconds' worth of messages acknowledged that were published from now on.
+func (s *Story) GoesOn(book *ledger.Client) {
+	s.Helper()
+	before, err := book.Report(s.Context())
+	s.Must(err)
+	s.Must(Until(s.Context(), time.Minute, "every stream to go on", func(ctx context.Context) (bool, string) {
+		now, err := book.Report(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		for i, stream := range now.Whole.Streams {
+			if more := stream.Acknowledged - before.Whole.Streams[i].Acknowledged; more < 100 {
+				return false, fmt.Sprintf("%s had %d acknowledged since", stream.Stream, more)
+			}
+		}
+		return true, ""
+	}))
 }
