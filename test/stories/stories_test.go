@@ -11,7 +11,9 @@ import (
 
 	certificaterenewal "github.com/holdfast-dev/holdfast/test/stories/certificate-renewal"
 	chartreinstall "github.com/holdfast-dev/holdfast/test/stories/chart-reinstall"
+	controllerloss "github.com/holdfast-dev/holdfast/test/stories/controller-loss"
 	deletion "github.com/holdfast-dev/holdfast/test/stories/delete"
+	editinthemiddle "github.com/holdfast-dev/holdfast/test/stories/edit-in-the-middle"
 	foreignobject "github.com/holdfast-dev/holdfast/test/stories/foreign-object"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
 	memorychange "github.com/holdfast-dev/holdfast/test/stories/memory-change"
@@ -36,12 +38,14 @@ var stories = []story{
 	{"version-change", versionchange.Run},
 	{"reload", reload.Run},
 	{"certificate-renewal", certificaterenewal.Run},
+	{"edit-in-the-middle", editinthemiddle.Run},
 	{"foreign-object", foreignobject.Run},
 	{"pod-template", podtemplate.Run},
 	{"chart-reinstall", chartreinstall.Run},
 	{"node-stop", nodestop.Run},
 	{"node-kill", nodekill.Run},
 	{"node-cut", nodecut.Run},
+	{"controller-loss", controllerloss.Run},
 	{"delete", deletion.Run},
 }
 

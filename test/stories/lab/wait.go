@@ -7,11 +7,9 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
@@ -109,14 +107,4 @@ func (l *Lab) Pods(ctx context.Context, namespace, name string) (map[string]core
 		pods[pod.Name] = pod
 	}
 	return pods, err
-}
-
-// Led says whether a replica of the cluster controller leads.
-func (l *Lab) Led(ctx context.Context) (bool, string) {
-	lease := &coordinationv1.Lease{}
-	if err := l.Client.Get(ctx, client.ObjectKey{Namespace: Release, Name: Release + "-cluster.nats.mikluko.io"}, lease); err != nil {
-		return false, err.Error()
-	}
-	holder := ptr.Deref(lease.Spec.HolderIdentity, "")
-	return holder != "", "no holder"
 }
