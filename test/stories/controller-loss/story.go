@@ -16,7 +16,7 @@ import (
 var files embed.FS
 
 // takeover is the ten seconds of the Lease, the two until the next try, and what a busy machine takes.
-const takeover = 20 * time.Second
+const takeover = 30 * time.Second
 
 // Run tells the story.
 func Run(s *lab.Story) {

