@@ -24,6 +24,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/nats/sysapi/minted"
+	"github.com/holdfast-dev/holdfast/test/sim/authority"
 )
 
 // selfSigned is a Secret with a certificate for the host, and what a client trusts it by.
@@ -182,58 +183,26 @@ func TestRouteCertificate(t *testing.T) {
 	}
 }
 
-// An authority signs certificates. They are valid for a year back, as the controller's clock may be.
-type authority struct {
-	testing     *testing.T
-	key         *ecdsa.PrivateKey
-	certificate *x509.Certificate
-	pem         []byte
-}
-
-func newAuthority(t *testing.T) *authority {
+// newAuthority is valid for a year back, as the controller's clock may be.
+func newAuthority(t *testing.T) *authority.Authority {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	now := time.Now()
+	ca, err := authority.New("ca"+now.String(), now.AddDate(-1, 0, 0), now.AddDate(1, 0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &authority{testing: t, key: key, certificate: &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "ca" + time.Now().String()}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().AddDate(1, 0, 0), KeyUsage: x509.KeyUsageCertSign,
-	}}
-	a.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.sign(a.certificate, key)})
-	return a
-}
-
-func (a *authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey) []byte {
-	a.testing.Helper()
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
-	if err != nil {
-		a.testing.Fatal(err)
-	}
-	return der
+	return ca
 }
 
 // pair is what a Secret holds of a new certificate for the host.
-func (a *authority) pair(host string, life time.Duration) map[string][]byte {
-	a.testing.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+func pair(t *testing.T, ca *authority.Authority, host string, life time.Duration) map[string][]byte {
+	t.Helper()
+	now := time.Now()
+	data, err := ca.Issue(now.AddDate(-1, 0, 0), now.Add(life), host)
 	if err != nil {
-		a.testing.Fatal(err)
+		t.Fatal(err)
 	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.testing.Fatal(err)
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "server"}, DNSNames: []string{host},
-		NotBefore: time.Now().AddDate(-1, 0, 0), NotAfter: time.Now().Add(life), KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	return map[string][]byte{
-		"ca.crt":                a.pem,
-		corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.sign(leaf, key)}),
-		corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
-	}
+	return data
 }
 
 func tlsSecret(name string, data map[string][]byte) *corev1.Secret {
@@ -263,21 +232,19 @@ func TestRenewedCertificatesAreLoaded(t *testing.T) {
 	operator, ca, host := minted.NewOperator("main"), newAuthority(t), "demo."+l.namespace+".svc"
 	cluster := trusting(withJetStream("demo", 3))
 	cluster.Spec.TLS = &v1beta1.ListenerTLS{SecretRef: v1beta1.SecretReference{Name: "demo-client"}}
-	l.create(trust(operator), credentials(operator), tlsSecret("demo-client", ca.pair(host, time.Hour)), cluster)
+	l.create(trust(operator), credentials(operator), tlsSecret("demo-client", pair(t, ca, host, time.Hour)), cluster)
 	l.untilAtRest("demo")
 	l.untilMeshed("demo-0", "demo-1", "demo-2")
 	before, routes := l.processes(), l.varz("demo-0").Cluster.CertificateEnds
 
-	renewed := ca.pair(host, 2*time.Hour)
+	renewed := pair(t, ca, host, 2*time.Hour)
 	l.replaceSecret("demo-client", renewed)
 	clock.SetTime(now)
 	l.poke("demo")
 	shows := func(server string) bool {
 		block, _ := pem.Decode(renewed[corev1.TLSCertKey])
-		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(ca.pem)
 		var shown []byte
-		config := &tls.Config{RootCAs: pool, ServerName: host, VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
+		config := &tls.Config{RootCAs: ca.Pool(), ServerName: host, VerifyPeerCertificate: func(raw [][]byte, _ [][]*x509.Certificate) error {
 			shown = raw[0]
 			return nil
 		}}
@@ -304,10 +271,10 @@ func TestRenewedCertificatesAreLoaded(t *testing.T) {
 func TestRoutesOfAnUnrelatedAuthority(t *testing.T) {
 	t.Parallel()
 	l := start(t)
-	pair := func() map[string][]byte {
-		return newAuthority(t).pair("*.demo-headless."+l.namespace+".svc", time.Hour)
+	unrelated := func() map[string][]byte {
+		return pair(t, newAuthority(t), "*.demo-headless."+l.namespace+".svc", time.Hour)
 	}
-	l.create(tlsSecret("routes", pair()))
+	l.create(tlsSecret("routes", unrelated()))
 	cluster := plain("demo", 3)
 	cluster.Spec.Routes.TLS.SecretRef.Name = "routes"
 	l.create(cluster)
@@ -318,7 +285,7 @@ func TestRoutesOfAnUnrelatedAuthority(t *testing.T) {
 		l.replaceSecret("routes", data)
 		l.poke("demo")
 	}
-	replace(pair())
+	replace(unrelated())
 	l.untilProgress("has routes to")
 	l.Consistently(func() []string { return l.stops(from) }).WithTimeout(10 * time.Second).Should(gomega.Equal([]string{"demo-2"}))
 	replace(good)

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/holdfast-dev/holdfast/test/sim/authority"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
 )
 
@@ -29,7 +30,7 @@ func Run(s *lab.Story) {
 	book := s.Load(cluster)
 	processes := s.Running()
 	keeper, first := read(s, "demo-routes-ca"), leaf(s, read(s, "demo-routes-tls"))
-	routes, err := lab.AuthorityOf(keeper.Data[corev1.TLSCertKey], keeper.Data[corev1.TLSPrivateKeyKey])
+	routes, err := authority.Of(keeper.Data[corev1.TLSCertKey], keeper.Data[corev1.TLSPrivateKeyKey])
 	s.Must(err)
 
 	s.Must(book.Mark(ctx, "certificate-renewal"))
@@ -59,9 +60,7 @@ func Run(s *lab.Story) {
 	if again := read(s, "demo-routes-ca"); again.ResourceVersion != keeper.ResourceVersion {
 		s.Error("the authority of the routes was written")
 	}
-	for _, of := range s.Conclude(book).Changes {
-		s.Logf("%s: %d acknowledged in %.0f s, longest gap %d ms", of.Name, of.Acknowledged, of.Seconds, of.Gaps.LongestMillis)
-	}
+	s.Conclude(book)
 }
 
 func read(s *lab.Story, name string) *corev1.Secret {

@@ -15,13 +15,14 @@ import (
 	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/nats/monitorapi/realnats"
 	"github.com/holdfast-dev/holdfast/internal/nats/sysapi/minted"
+	"github.com/holdfast-dev/holdfast/test/sim/authority"
 )
 
 // A Trust is what people bring who guard the NatsCluster demo: a NATS operator with an account for the ledger, and the
 // authority of the certificate that clients are shown.
 type Trust struct {
 	*Story
-	Clients  *Authority
+	Clients  *authority.Authority
 	operator *minted.Operator
 	account  minted.Account
 }
@@ -30,7 +31,7 @@ type Trust struct {
 // demo-system, demo-client and ledger.
 func (s *Story) Trust() *Trust {
 	s.Helper()
-	clients, err := NewAuthority("clients")
+	clients, err := authority.New("clients", time.Now().Add(-time.Hour), time.Now().Add(24*time.Hour))
 	s.Must(err)
 	operator := minted.NewOperator("main")
 	t := &Trust{Story: s, Clients: clients, operator: operator, account: operator.Account("orders", minted.WithJetStream())}

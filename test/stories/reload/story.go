@@ -49,9 +49,7 @@ func Run(s *lab.Story) {
 	}
 	s.Restarted(processes, slices.Collect(maps.Keys(processes))...)
 
-	for _, of := range s.Conclude(book).Changes {
-		s.Logf("%s: %d acknowledged in %.0f s, longest gap %d ms", of.Name, of.Acknowledged, of.Seconds, of.Gaps.LongestMillis)
-	}
+	s.Conclude(book)
 }
 
 // change applies the manifest and waits until the NatsCluster is up to date with it. A kubelet may take two minutes to bring
