@@ -125,14 +125,11 @@ func (c *Client) request(ctx context.Context, subject string, body map[string]an
 }
 
 var (
-	// ErrRefused is a server's own error in reply to a request that it understood.
+	// ErrRefused is in an error that is a server's own, in reply to a request that it understood, and not the want of a reply.
 	ErrRefused  = errors.New("the server refused")
 	errTooLarge = errors.New("the reply is too large to be read")
 	errSilent   = errors.New("no answer")
 )
-
-// Refused says whether the error is a server's own answer, and not the want of one.
-func Refused(err error) bool { return errors.Is(err, ErrRefused) }
 
 // explain says what stands behind a request without a reply. A request that the user may not send is refused
 // asynchronously, and runs into its time-out.

@@ -125,11 +125,16 @@ func clientCertificate(secret *corev1.Secret) *render.Certificate {
 func routesCertificate(secret *corev1.Secret) *render.Certificate {
 	return &render.Certificate{
 		SecretName:  secret.Name,
-		Digest:      digestOf(secret, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, render.KeyCA),
+		Digest:      routesDigest(secret),
 		Authorities: authoritiesOf(secret),
 		Ends:        endOf(secret),
 		CA:          true,
 	}
+}
+
+// routesDigest identifies what the route listener reads of the Secret.
+func routesDigest(secret *corev1.Secret) string {
+	return digestOf(secret, corev1.TLSCertKey, corev1.TLSPrivateKeyKey, render.KeyCA)
 }
 
 // endOf is when the certificate ends; zero when the pair cannot be used.
@@ -225,7 +230,7 @@ func (w World) shownIn(secret *corev1.Secret, now time.Time) shown {
 	if secret == nil {
 		return shown{}
 	}
-	s := shown{roots: rootsOf(secret.Data[render.KeyCA]), digest: routesCertificate(secret).Digest}
+	s := shown{roots: rootsOf(secret.Data[render.KeyCA]), digest: routesDigest(secret)}
 	var problem string
 	if s.pair, problem = pairOf(secret); problem != "" {
 		return s

@@ -18,7 +18,7 @@ import (
 
 // A Reloader asks a process to read its configuration again: sysapi.Client, or a fake of it.
 type Reloader interface {
-	// Reload asks the process with that ID. The error is sysapi.Refused where the process said no.
+	// Reload asks the process with that ID. The error is sysapi.ErrRefused where the process said no.
 	Reload(ctx context.Context, id string) error
 }
 
@@ -55,7 +55,7 @@ func ask(ctx context.Context, applier *apply.Applier, reloader Reloader, cluster
 		return nil
 	}
 	err := reloader.Reload(ctx, process.ID)
-	if err == nil || !sysapi.Refused(err) || process.ConfigRevision == w.Rendered.Revision && w.showsCertificates(process) {
+	if err == nil || !errors.Is(err, sysapi.ErrRefused) || process.ConfigRevision == w.Rendered.Revision && w.showsCertificates(process) {
 		return nil
 	}
 	return put(ctx, applier, cluster, toRestart(wanted.ConfigMap, fmt.Sprintf("reload failed: %v", err)), server)

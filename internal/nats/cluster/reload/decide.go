@@ -86,12 +86,7 @@ func (w World) podReason(wanted render.Server, server facts.Server) string {
 // startedWith says that the server's Pod template is for what its ConfigMap has.
 func startedWith(server facts.Server) bool {
 	config, template := server.ConfigMap.Annotations, server.StatefulSet.Spec.Template.Annotations
-	for _, key := range []string{v1beta1.AnnotationConfigRevision, v1beta1.AnnotationClientCertificate, v1beta1.AnnotationRouteCertificate} {
-		if config[key] != template[key] {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(render.StartedWith, func(key string) bool { return config[key] != template[key] })
 }
 
 // certificateReason is what of the certificates asks for a restart. A server's report tells two certificates apart by their ends

@@ -96,11 +96,15 @@ type Server struct {
 	StatefulSet *appsv1.StatefulSet
 }
 
+// StartedWith are the annotations of a Pod template that say what its servers start with and may come to by a reload as well. A
+// ConfigMap has the same ones.
+var StartedWith = []string{v1beta1.AnnotationConfigRevision, v1beta1.AnnotationClientCertificate, v1beta1.AnnotationRouteCertificate}
+
 // StatefulSetLike is the server's StatefulSet under the revision and with the certificates of another one's Pod template, as it
 // is rendered again and again while a reload brings newer ones to the process.
 func (s Server) StatefulSetLike(other *appsv1.StatefulSet) *appsv1.StatefulSet {
 	set, annotations := s.StatefulSet.DeepCopy(), other.Spec.Template.Annotations
-	for _, key := range []string{v1beta1.AnnotationConfigRevision, v1beta1.AnnotationClientCertificate, v1beta1.AnnotationRouteCertificate} {
+	for _, key := range StartedWith {
 		if value, has := annotations[key]; has {
 			metav1.SetMetaDataAnnotation(&set.Spec.Template.ObjectMeta, key, value)
 		}

@@ -11,14 +11,18 @@ import (
 
 // configMap carries a server's configuration.
 func configMap(p plan, server string, config []byte) *corev1.ConfigMap {
+	// Beside the configuration, because with it they reach a process that runs.
+	certificates := certificateAnnotations(p)
+	if p.routesTLS != nil {
+		certificates[v1beta1.AnnotationRouteAuthorities] = p.routesTLS.Authorities
+	}
 	return &corev1.ConfigMap{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{
-			Name:      configMapName(server),
-			Namespace: p.cluster.Namespace,
-			Labels:    serverLabels(p.cluster.Name, server),
-			// Beside the configuration, because with it they reach a process that runs.
-			Annotations: certificateAnnotations(p, true),
+			Name:        configMapName(server),
+			Namespace:   p.cluster.Namespace,
+			Labels:      serverLabels(p.cluster.Name, server),
+			Annotations: certificates,
 		},
 		Data: map[string]string{ConfigKey: string(config)},
 	}
@@ -49,7 +53,7 @@ func statefulSet(p plan, server string) (*appsv1.StatefulSet, error) {
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{
 					Labels:      overlay(extra.Labels, labels),
-					Annotations: overlay(extra.Annotations, certificateAnnotations(p, false)),
+					Annotations: overlay(extra.Annotations, certificateAnnotations(p)),
 				},
 				Spec: spec,
 			},
@@ -63,13 +67,10 @@ func statefulSet(p plan, server string) (*appsv1.StatefulSet, error) {
 
 // certificateAnnotations name the certificates. A Pod tells by them which ones it was started with; of the routes' it is asked by
 // the concern that keeps them: it replaces a lost CA only once every Pod trusts the new one.
-func certificateAnnotations(p plan, authorities bool) map[string]string {
+func certificateAnnotations(p plan) map[string]string {
 	out := map[string]string{}
 	if p.routesTLS != nil {
 		out[v1beta1.AnnotationRouteCertificate] = p.routesTLS.Digest
-	}
-	if p.routesTLS != nil && authorities {
-		out[v1beta1.AnnotationRouteAuthorities] = p.routesTLS.Authorities
 	}
 	if p.clientTLS != nil {
 		out[v1beta1.AnnotationClientCertificate] = p.clientTLS.Digest

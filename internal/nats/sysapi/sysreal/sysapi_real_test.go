@@ -3,6 +3,7 @@ package sysreal
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -229,14 +230,14 @@ func TestReload(t *testing.T) {
 		t.Errorf("before the reload %+v, after it %+v; want the same process with another configuration", before, after)
 	}
 	write("listen", "127.0.0.1:1")
-	if err := client.Reload(t.Context(), before.ID); !sysapi.Refused(err) {
+	if err := client.Reload(t.Context(), before.ID); !errors.Is(err, sysapi.ErrRefused) {
 		t.Errorf("reload with another address: %v; want a refusal", err)
 	}
 	write("no_such_key", true)
-	if err := client.Reload(t.Context(), before.ID); !sysapi.Refused(err) {
+	if err := client.Reload(t.Context(), before.ID); !errors.Is(err, sysapi.ErrRefused) {
 		t.Errorf("reload of an unknown key: %v; want a refusal", err)
 	}
-	if err := client.Reload(t.Context(), "NOSUCHSERVER"); err == nil || sysapi.Refused(err) {
+	if err := client.Reload(t.Context(), "NOSUCHSERVER"); err == nil || errors.Is(err, sysapi.ErrRefused) {
 		t.Errorf("reload of a process that is gone: %v; want no answer", err)
 	}
 }
