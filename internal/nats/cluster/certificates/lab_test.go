@@ -45,6 +45,7 @@ type simulated struct {
 	exists, started bool
 	mounts          string // the Secret's name
 	digest          string // as annotated
+	given           string // as its ConfigMap says, where it has one: what a reload tells it to load
 	has             shown  // as read
 }
 
@@ -67,6 +68,11 @@ func (l *lab) world() World {
 					{Name: "exporter", Started: new(true)}, {Name: facts.Container, Started: new(s.started)},
 				}},
 			}
+		}
+		if s.given != "" {
+			server.ConfigMap = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+				Annotations: map[string]string{v1beta1.AnnotationRouteCertificate: s.given},
+			}}
 		}
 		servers = append(servers, server)
 	}

@@ -15,6 +15,7 @@ import (
 func TestAReplacedPairIsReissued(t *testing.T) {
 	l := running(t)
 	other := running(t) // another authority for the same names
+	l.each(func(s *simulated) { s.given = s.digest })
 	l.tls, l.edited = secret(tlsName, other.tls.Data), true
 	did, plan := l.settle()
 	l.start(2)
@@ -34,6 +35,10 @@ func TestAReplacedPairThatMayBeInUse(t *testing.T) {
 		"a Pod was started with it":    func(l *lab) { l.start(2) },
 		"the Pods are not known":       func(l *lab) { l.unknown = "no list" },
 		"one Pod was, another is gone": func(l *lab) { l.start(1); l.servers[0].exists = false },
+		"a Pod was given it since": func(l *lab) {
+			l.each(func(s *simulated) { s.given = s.digest })
+			l.servers[1].given = routesCertificate(l.tls).Digest
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := running(t)
