@@ -40,7 +40,7 @@ func generateVerb(ctx context.Context, r *repo, args []string) error {
 	if err := r.run(ctx, ".", generator, "object", "crd", "paths=./api/...", "output:crd:dir="+crdFolder); err != nil {
 		return err
 	}
-	return errors.Join(r.narrowQuantities(), r.copyCRDs())
+	return errors.Join(r.narrowQuantities(), r.dropForeignDescriptions(), r.copyCRDs())
 }
 
 // controller-gen lets a quantity's exponent have a fraction, and any length. Go's parser refuses both, and a client
@@ -71,6 +71,77 @@ func (r *repo) narrowQuantities() error {
 		}
 	}
 	return nil
+}
+
+// foreignTypes are the fields of a group's kinds that hold a type of Kubernetes, which has its documentation elsewhere. With
+// it, CRDs with several Pod templates would be larger than what `kubectl apply` can keep: docs/adr/0012.
+var foreignTypes = map[string][]string{
+	"garage.rajsingh.info": {
+		"affinity", "conditions", "containerSecurityContext", "env", "envFrom", "imagePullSecrets", "resources", "securityContext",
+		"selector", "tolerations", "topologySpreadConstraints",
+	},
+}
+
+// dropForeignDescriptions takes the descriptions out of Kubernetes' types. What the API server checks stays as it is, and so
+// does the description of the field itself.
+func (r *repo) dropForeignDescriptions() error {
+	for group, fields := range foreignTypes {
+		files, err := filepath.Glob(r.path(crdFolder, group+"_*.yaml"))
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			if err := os.WriteFile(file, []byte(withoutDescriptions(string(content), fields)), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// withoutDescriptions is a CRD as controller-gen writes it, without the descriptions inside the given fields. Lines tell by
+// their indentation what they belong to.
+func withoutDescriptions(crd string, fields []string) string {
+	var out strings.Builder
+	at := position{fields: fields, inside: -1, dropping: -1}
+	for line := range strings.Lines(crd) {
+		if !at.dropped(line) {
+			out.WriteString(line)
+		}
+	}
+	return out.String()
+}
+
+// A position is where in a CRD a line is.
+type position struct {
+	fields []string
+	// inside and dropping are the indentations of the field and of the description that the line is in, -1 for none.
+	inside, dropping int
+}
+
+// dropped says that the next line is of a description that has to go.
+func (p *position) dropped(line string) bool {
+	text := strings.TrimLeft(line, " ")
+	depth := len(line) - len(text)
+	if p.dropping >= 0 && (depth > p.dropping || text == "\n") {
+		return true
+	}
+	p.dropping = -1
+	if depth <= p.inside {
+		p.inside = -1
+	}
+	key, value, _ := strings.Cut(strings.TrimSuffix(text, "\n"), ":")
+	switch {
+	case p.inside < 0 && value == "" && slices.Contains(p.fields, key):
+		p.inside = depth
+	case p.inside >= 0 && depth > p.inside+2 && key == "description" && value != "":
+		p.dropping = depth
+	}
+	return p.dropping >= 0
 }
 
 func (r *repo) copyCRDs() error {

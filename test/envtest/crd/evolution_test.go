@@ -23,7 +23,7 @@ import (
 func TestRatchet(t *testing.T) {
 	e := env.Start(t)
 	ns := e.Namespace(t)
-	ratchet := copyOfCRD(t, e)
+	ratchet := copyOfCRD(t, e, clusterFile)
 	cases := map[string]struct{ invalid, other, valid fields }{
 		"version":                {fields{"version": "2.14.0"}, fields{"version": "2.14.1"}, fields{"version": "2.15.0"}},
 		"replicas":               {fields{"replicas": int64(100)}, fields{"replicas": int64(101)}, fields{"replicas": int64(64)}},
@@ -41,11 +41,11 @@ func TestRatchet(t *testing.T) {
 	objects := map[string]*unstructured.Unstructured{}
 	for name, c := range cases {
 		object := cluster(ns, fmt.Sprintf("r-%d", len(objects)), c.invalid)
-		object.SetAPIVersion(ratchet.group + "/v1beta1")
+		ratchet.in(object)
 		gomega.NewWithT(t).Eventually(func() error { return e.Client.Create(t.Context(), object) }, wait).Should(gomega.Succeed())
 		objects[name] = object
 	}
-	ratchet.tighten(t, e, ns)
+	ratchet.tighten(t, e, cluster(ns, "probe", fields{"version": "2.14.0"}))
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			update := func(changes fields, elsewhere string) error {
@@ -70,22 +70,23 @@ func TestRatchet(t *testing.T) {
 
 const wait = 30 * time.Second
 
-// loose is a copy of the CRD in a group of its own, which accepts anything until it is tightened.
+// loose is a copy of a CRD in a group of its own, which accepts anything until it is tightened.
 type loose struct {
 	crd      *unstructured.Unstructured
 	group    string
 	versions []any
 }
 
-func copyOfCRD(t *testing.T, e *env.Env) *loose {
+func copyOfCRD(t *testing.T, e *env.Env, file string) *loose {
 	t.Helper()
-	crd, _ := env.CRD(t, clusterFile)
+	crd, _ := env.CRD(t, file)
 	l := &loose{crd: crd, group: "ratchet.example.com"}
 	spec := crd.Object["spec"].(map[string]any)
 	l.versions = spec["versions"].([]any)
-	crd.SetName("natsclusters." + l.group)
+	plural, _, _ := unstructured.NestedString(spec, "names", "plural")
+	crd.SetName(plural + "." + l.group)
 	spec["group"] = l.group
-	anything := map[string]any{"name": "v1beta1", "served": true, "storage": true, "schema": map[string]any{
+	anything := map[string]any{"name": l.versions[0].(map[string]any)["name"], "served": true, "storage": true, "schema": map[string]any{
 		"openAPIV3Schema": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true},
 	}}
 	spec["versions"] = []any{anything}
@@ -100,16 +101,21 @@ func copyOfCRD(t *testing.T, e *env.Env) *loose {
 	return l
 }
 
-// tighten brings the real schema, and returns when it is in force.
-func (l *loose) tighten(t *testing.T, e *env.Env, ns string) {
+// in puts an object into the copy's group.
+func (l *loose) in(object *unstructured.Unstructured) *unstructured.Unstructured {
+	object.SetAPIVersion(l.group + "/" + object.GroupVersionKind().Version)
+	return object
+}
+
+// tighten brings the real schema, and returns when it is in force: when it refuses the probe.
+func (l *loose) tighten(t *testing.T, e *env.Env, probe *unstructured.Unstructured) {
 	t.Helper()
 	patch := client.MergeFrom(l.crd.DeepCopy())
 	l.crd.Object["spec"].(map[string]any)["versions"] = l.versions
 	if err := e.Client.Patch(t.Context(), l.crd, patch); err != nil {
 		t.Fatal(err)
 	}
-	probe := cluster(ns, "probe", fields{"version": "2.14.0"})
-	probe.SetAPIVersion(l.group + "/v1beta1")
+	l.in(probe)
 	gomega.NewWithT(t).Eventually(func() bool {
 		return apierrors.IsInvalid(e.Client.Create(t.Context(), probe.DeepCopy(), client.DryRunAll))
 	}, wait).Should(gomega.BeTrue(), "the schema is in force")

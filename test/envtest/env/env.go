@@ -23,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	garagev1beta1 "github.com/holdfast-dev/holdfast/api/garage/v1beta1"
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	natscluster "github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
 )
@@ -117,7 +119,8 @@ func start() (*Env, error) {
 // NewScheme knows the built-in kinds and the repository's own. A manager adds to its scheme, so each needs one to itself.
 func NewScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), natscluster.AddToScheme(scheme), natsv1beta1.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), natscluster.AddToScheme(scheme), natsv1beta1.AddToScheme(scheme),
+		v1beta2.AddToScheme(scheme), garagev1beta1.AddToScheme(scheme)); err != nil {
 		panic(err) // the same kinds every time
 	}
 	return scheme

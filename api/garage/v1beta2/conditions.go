@@ -1,0 +1,101 @@
+package v1beta2
+
+// Condition types of a GarageCluster.
+const (
+	// ConditionReady says whether every node is ready and the layout is as wanted.
+	ConditionReady = "Ready"
+	// ConditionQuorumAtRisk says whether there are partitions that cannot be read or written.
+	ConditionQuorumAtRisk = "QuorumAtRisk"
+	// ConditionPeerUnreachable says whether a node has been away for ten minutes or more.
+	ConditionPeerUnreachable = "PeerUnreachable"
+	// ConditionStorageScaleDownBlocked says whether fewer nodes are wanted than copies.
+	ConditionStorageScaleDownBlocked = "StorageScaleDownBlocked"
+	// ConditionStorageTopologyReady says whether the nodes of the default group are those that are wanted.
+	ConditionStorageTopologyReady = "StorageTopologyReady"
+	// ConditionStorageRolloutReady says whether every node runs what was rendered last.
+	ConditionStorageRolloutReady = "StorageRolloutReady"
+	// ConditionStorageDrainReady says whether a node is being taken away, or why it is not.
+	ConditionStorageDrainReady = "StorageDrainReady"
+)
+
+// Reasons of Ready.
+const (
+	// ReasonClusterReady is True.
+	ReasonClusterReady = "ClusterReady"
+	// ReasonNotAllReplicasReady is False: a node is not ready.
+	ReasonNotAllReplicasReady = "NotAllReplicasReady"
+	// ReasonStorageTopologyNotReady is False: StorageTopologyReady is.
+	ReasonStorageTopologyNotReady = "StorageTopologyNotReady"
+	// ReasonStorageRolloutNotReady is False: StorageRolloutReady is.
+	ReasonStorageRolloutNotReady = "StorageRolloutNotReady"
+	// ReasonStorageScaleDownBlocked is False: StorageScaleDownBlocked is True.
+	ReasonStorageScaleDownBlocked = "StorageScaleDownBlocked"
+	// ReasonLayoutNotReady is False: not every node of the layout is up.
+	ReasonLayoutNotReady = "LayoutNotReady"
+	// ReasonReconcileFailed is False: something could not be read or written.
+	ReasonReconcileFailed = "ReconcileFailed"
+)
+
+// Reasons of QuorumAtRisk.
+const (
+	// ReasonPartitionsBelowQuorum is True.
+	ReasonPartitionsBelowQuorum = "PartitionsBelowQuorum"
+	// ReasonAllPartitionsQuorate is False.
+	ReasonAllPartitionsQuorate = "AllPartitionsQuorate"
+)
+
+// Reasons of PeerUnreachable.
+const (
+	// ReasonSustainedUnreachable is True.
+	ReasonSustainedUnreachable = "SustainedUnreachable"
+	// ReasonAllReachable is False.
+	ReasonAllReachable = "AllReachable"
+)
+
+// Reasons of StorageScaleDownBlocked; the first one is also one of StorageTopologyReady, False.
+const (
+	// ReasonWouldDropBelowReplicationFactor is True.
+	ReasonWouldDropBelowReplicationFactor = "WouldDropBelowReplicationFactor"
+	// ReasonScaleDownSafe is False.
+	ReasonScaleDownSafe = "ScaleDownSafe"
+)
+
+// Reasons of StorageTopologyReady, and Converged of StorageRolloutReady, too.
+const (
+	// ReasonConverged is True.
+	ReasonConverged = "Converged"
+	// ReasonAddingMembers is False: nodes are being added.
+	ReasonAddingMembers = "AddingMembers"
+	// ReasonDrainingMember is False: a node is being taken away.
+	ReasonDrainingMember = "DrainingMember"
+	// ReasonWaitingForLayoutSync is False: Garage still brings data to where a layout has it.
+	ReasonWaitingForLayoutSync = "WaitingForLayoutSync"
+)
+
+// Reasons of StorageRolloutReady.
+const (
+	// ReasonWaiting is False: a restart is wanted and cannot begin yet.
+	ReasonWaiting = "Waiting"
+	// ReasonInitializing is False: nodes have not been seen in the layout yet.
+	ReasonInitializing = "Initializing"
+	// ReasonRollingOut is False: a node is being restarted.
+	ReasonRollingOut = "RollingOut"
+)
+
+// Reasons of StorageDrainReady.
+const (
+	// ReasonIdle is True: no node is being taken away.
+	ReasonIdle = "Idle"
+	// ReasonCompleted is True: the proof that a node holds nothing that is needed is there.
+	ReasonCompleted = "Completed"
+	// ReasonDraining is False.
+	ReasonDraining = "Draining"
+	// ReasonUnsupportedConsistencyMode is False: the consistency mode is not consistent.
+	ReasonUnsupportedConsistencyMode = "UnsupportedConsistencyMode"
+	// ReasonWaitingForStorageRollout is False.
+	ReasonWaitingForStorageRollout = "WaitingForStorageRollout"
+	// ReasonWaitingForClusterHealth is False.
+	ReasonWaitingForClusterHealth = "WaitingForClusterHealth"
+	// ReasonUnverifiedPeersBlocked is False: spec.layoutManagement.drain.unverifiedPeersPolicy refuses it.
+	ReasonUnverifiedPeersBlocked = "UnverifiedPeersBlocked"
+)
