@@ -10,6 +10,16 @@ import (
 	"github.com/holdfast-dev/holdfast/tools/toolbox"
 )
 
+// serversEnv is natsEnv and garageEnv.
+func (r *repo) serversEnv(ctx context.Context) ([]string, error) {
+	nats, err := r.natsEnv(ctx)
+	if err != nil {
+		return nil, err
+	}
+	garage, err := r.garageEnv(ctx)
+	return append(nats, garage...), err
+}
+
 // natsEnv builds the NATS servers that tests start and names them: HOLDFAST_NATS_SERVERS has all of them as
 // version=path, separated by commas and oldest first, and HOLDFAST_NATS_SERVER is the newest one's path.
 func (r *repo) natsEnv(ctx context.Context) ([]string, error) {
@@ -23,6 +33,21 @@ func (r *repo) natsEnv(ctx context.Context) ([]string, error) {
 		all, newest = append(all, version+"="+path), path
 	}
 	return []string{"HOLDFAST_NATS_SERVERS=" + strings.Join(all, ","), "HOLDFAST_NATS_SERVER=" + newest}, nil
+}
+
+// garageEnv builds the Garage servers that tests start and names them: HOLDFAST_GARAGE_SERVERS is like
+// HOLDFAST_NATS_SERVERS, and HOLDFAST_GARAGE_SHORT_DELAY is the path of the variant that deletes blocks early.
+func (r *repo) garageEnv(ctx context.Context) ([]string, error) {
+	var all []string
+	short := ""
+	for _, version := range toolbox.GarageServers {
+		dir, err := r.box.Bin(ctx, toolbox.GarageServer(version))
+		if err != nil {
+			return nil, err
+		}
+		all, short = append(all, version+"="+filepath.Join(dir, "garage")), filepath.Join(dir, toolbox.GarageShortDelay)
+	}
+	return []string{"HOLDFAST_GARAGE_SERVERS=" + strings.Join(all, ","), "HOLDFAST_GARAGE_SHORT_DELAY=" + short}, nil
 }
 
 // kubeEnv builds what envtest starts and names its folder in KUBEBUILDER_ASSETS; HOLDFAST_HELM is what renders the charts.

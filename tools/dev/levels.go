@@ -60,6 +60,8 @@ func (p testPackage) level() string {
 		return "L3"
 	case in("test/sim/apimodel"), in("test/sim/fault"), in("test/sim/natsmodel"): // models, without processes
 		return "L0"
+	case in("internal/garage/adminapi/contract"): // real servers take minutes to forget a dead neighbour
+		return "L4"
 	case in("test/envtest"), in("test/sim"), in("test/cluster"), slices.Contains(p.imports, rootModule+"/test/envtest/env"):
 		return "L4"
 	}

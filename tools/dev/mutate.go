@@ -45,7 +45,7 @@ func mutateVerb(ctx context.Context, r *repo, args []string) error {
 	if err != nil {
 		return err
 	}
-	env, err := r.natsEnv(ctx)
+	env, err := r.serversEnv(ctx)
 	if err != nil {
 		return err
 	}

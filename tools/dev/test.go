@@ -100,7 +100,7 @@ func (l level) more(count int, pattern string) []string {
 
 func (r *repo) runLevel(ctx context.Context, l level, packages []testPackage) (result, error) {
 	r.say("== %s: %s", l.name, l.what)
-	env, err := r.natsEnv(ctx)
+	env, err := r.serversEnv(ctx)
 	if err != nil {
 		return result{}, err
 	}

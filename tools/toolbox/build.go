@@ -93,6 +93,23 @@ func (b *Box) build(ctx context.Context, tool Tool, dir string) error {
 	if err := errors.Join(os.RemoveAll(tmp), os.MkdirAll(tmp, 0o755)); err != nil {
 		return err
 	}
+	builder := b.buildGo
+	if tool.Crate != nil {
+		builder = b.buildCrate
+	}
+	if err := builder(ctx, tool, tmp); err != nil {
+		return err
+	}
+	for link, program := range tool.Links {
+		if err := os.Symlink(program, filepath.Join(tmp, link)); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(b.Progress, "built %s in %s\n", tool.Name, time.Since(start).Round(time.Second))
+	return os.Rename(tmp, dir)
+}
+
+func (b *Box) buildGo(ctx context.Context, tool Tool, tmp string) error {
 	for _, program := range slices.Sorted(maps.Keys(tool.Programs)) {
 		args := append([]string{"build"}, buildFlags(tool)...)
 		cmd := exec.CommandContext(ctx, "go", append(args, "-o", filepath.Join(tmp, program), tool.Programs[program])...)
@@ -102,13 +119,7 @@ func (b *Box) build(ctx context.Context, tool Tool, dir string) error {
 			return fmt.Errorf("building %s of tools/%s: %w\n%s", program, tool.Name, err, tail(out))
 		}
 	}
-	for link, program := range tool.Links {
-		if err := os.Symlink(program, filepath.Join(tmp, link)); err != nil {
-			return err
-		}
-	}
-	fmt.Fprintf(b.Progress, "built %s in %s\n", tool.Name, time.Since(start).Round(time.Second))
-	return os.Rename(tmp, dir)
+	return nil
 }
 
 func buildFlags(tool Tool) []string {
@@ -130,6 +141,9 @@ func (b *Box) key(ctx context.Context, tool Tool) (string, error) {
 		return "", fmt.Errorf("asking go for its version: %w", err)
 	}
 	sum := sha256.New()
+	if c := tool.Crate; c != nil {
+		toolchain = fmt.Appendf(nil, "%q %+v", buildCargo(*c, "", ""), c.Variant)
+	}
 	fmt.Fprintf(sum, "%s %q %v", toolchain, buildFlags(tool), tool.CGO)
 	err = filepath.WalkDir(filepath.Join(b.Root, "tools", tool.Name), func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

@@ -13,8 +13,10 @@ import (
 // A Need is something that the host must have: a command on the PATH or a C library that pkg-config knows.
 type Need struct {
 	Command, Library string
-	// Package is the Debian package that brings it.
+	// Package is the Debian package that brings it, or several by spaces.
 	Package string
+	// Hint says what to install where no package of Debian will do; then it is not installed for the user.
+	Hint string
 }
 
 func (n Need) met() bool {
@@ -36,6 +38,11 @@ func (n Need) met() bool {
 // EnsureNeeds installs what is missing from Debian's packages where the user is root and apt-get is there;
 // otherwise its error says what to install.
 func EnsureNeeds(ctx context.Context, progress io.Writer, needs ...Need) error {
+	for _, need := range needs {
+		if need.Hint != "" && !need.met() {
+			return fmt.Errorf("this machine has no %s: install %s", need.Command, need.Hint)
+		}
+	}
 	missing := missingPackages(needs)
 	if len(missing) == 0 {
 		return nil

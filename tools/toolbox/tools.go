@@ -1,7 +1,7 @@
 package toolbox
 
 // A Tool is one pinned module under tools/ and the programs that are built from it. The module's own go.mod
-// holds the version, so an update is an edit of that file and nothing else.
+// holds the version, so an update is an edit of that file and nothing else. A Crate names its version here too.
 type Tool struct {
 	// Name is also the module's folder under tools/.
 	Name string
@@ -14,6 +14,8 @@ type Tool struct {
 	// Tags and Vars are build tags and the string variables that the linker sets.
 	Tags []string
 	Vars map[string]string
+	// Crate is set for a program that is not Go's: then there are no Programs, and cargo builds it.
+	Crate *Crate
 	// Needs are the host's commands and libraries that the build wants.
 	Needs []Need
 }
@@ -30,6 +32,28 @@ var NATSServers = []string{"2.15.2", "2.15.3"}
 
 // NATSServer is the tool's name of one version of nats-server.
 func NATSServer(version string) string { return "nats-server/" + version }
+
+// GarageServers are the versions of Garage that tests run, oldest first.
+var GarageServers = []string{"2.3.0", "2.4.1"}
+
+// GarageShortDelay is a variant of the newest of them in which a block without references is deleted after 20 seconds
+// and not after ten minutes. It is for tests alone.
+const GarageShortDelay = "garage-short-block-delay"
+
+// GarageServer is the tool's name of one version of Garage.
+func GarageServer(version string) string { return "garage/" + version }
+
+// garage is one version of the server, with the variant if it is the newest.
+func garage(version string) Tool {
+	crate := &Crate{Name: "garage", Version: version, Features: "bundled-libs,lmdb,metrics,sqlite"}
+	if version == GarageServers[len(GarageServers)-1] {
+		const delay = "const BLOCK_GC_DELAY: Duration = Duration::from_secs("
+		crate.Variant = &Variant{Program: GarageShortDelay, Crate: "garage_block", File: "manager.rs", Old: delay + "600);", New: delay + "20);"}
+	}
+	return Tool{Name: GarageServer(version), Crate: crate, Needs: []Need{
+		{Command: "cargo", Hint: "Rust 1.91 or newer, with cargo"}, {Command: "gcc", Package: "gcc libc6-dev"}, {Command: "make", Package: "make"},
+	}}
+}
 
 // Tools lists every tool of the repository.
 func Tools() []Tool {
@@ -75,6 +99,9 @@ func Tools() []Tool {
 			Name:     NATSServer(version),
 			Programs: map[string]string{"nats-server": "github.com/nats-io/nats-server/v2"},
 		})
+	}
+	for _, version := range GarageServers {
+		tools = append(tools, garage(version))
 	}
 	return tools
 }
