@@ -1,51 +1,18 @@
-// Package ledger says what a NATS cluster did to the messages that it had acknowledged.
+// Package ledger says what a service did to what it had acknowledged.
 //
-// A workload (package workload, program cmd/ledger) publishes numbered messages into streams, reads them back
-// through one durable pull consumer per stream, raises counters in a key-value bucket by compare-and-set, and
-// writes down everything that was acknowledged. At the end it re-reads every stream from the first sequence to
-// the last and compares. This package holds the words of the comparison ([Compare], [CompareTally], [Gaps],
-// [Judge]: pure functions), the report, and the client of the program's HTTP endpoint.
+// A workload writes, reads back, and writes down everything that was acknowledged; at the end it reads everything
+// again and compares. There is one for NATS (package natsload) and one for S3 (package s3load), which say what
+// their words mean; what they have in common while they run is in package run, and cmd/ledger is the program.
+// This package holds what a finding and a report are ([Findings], [Gaps], [Judge], [WriteTable]: pure), and the
+// client of the program's HTTP endpoint.
 //
-// # What is written down
+// # The gap
 //
-// Per stream, one publisher sends message n+1 only after message n was acknowledged. The body of a message is its
-// id, and the same id is its Nats-Msg-Id, so a retry of an unanswered message is dropped by the server when the
-// first attempt had arrived. An acknowledgement is the pair (id, stream sequence). A message that was sent and
-// never acknowledged is unresolved: it may be there once, or not at all.
+// The time between two acknowledgements that follow each other in one line of writes: one stream, or the keys of
+// one writer. It cannot be shorter than the writer's interval. A gap belongs, whole, to every change that it
+// overlaps; one that is still open counts up to now.
 //
-// The consumer has one message outstanding at a time (max_ack_pending 1) and acknowledges with a reply
-// (AckSync), so that it knows of each acknowledgement whether the server had it.
+// # Percentiles
 //
-// # The words
-//
-//   - Lost: acknowledged, and at the end no message of the stream has this id.
-//   - Doubled: a message of the stream whose id the stream also holds at another sequence. The copy at the
-//     acknowledged sequence is the original (or the first copy, if none is there); each further copy counts one,
-//     under its own sequence. The consumer seeing one id at two sequences is the same finding.
-//     Doubled is also a delivery that comes again after its own acknowledgement was confirmed by the server AND a
-//     higher sequence was delivered: the consumer went back behind a confirmed position.
-//   - Redelivered (counted, no fault): the same id at the same sequence delivered again otherwise. That is what
-//     "at least once" promises after an acknowledgement was lost on the way. Before a higher sequence was
-//     delivered it may also cross a confirmed acknowledgement on the wire, so it is no fault then either.
-//   - Out of order: a message found at another sequence than the acknowledged one; an acknowledgement whose
-//     sequence is not above all earlier ones; a first delivery whose sequence is not above all earlier ones.
-//   - Unseen: in the stream, acknowledged, and not delivered by the time the bound for draining had passed.
-//   - Foreign: a message that this ledger never sent.
-//
-// What two views (stream and consumer) show of one message is one finding: findings are keyed by kind, stream,
-// sequence and id.
-//
-// # Counters
-//
-// The value of a counter holds, per writer, how often that writer raised it; only the writer itself raises its
-// number. A write is a compare-and-set on the revision that was read. When its reply is lost the writer reads
-// back: its number has risen (the write counts), or the revision moved on without it (the write can never
-// apply any more), or nothing moved (the same write is sent again: both expect the same revision, so at most
-// one applies). At the end each writer's number must equal its successes: below is lost, above is doubled.
-//
-// # The publish gap
-//
-// The time between two acknowledgements of one stream that follow each other. It cannot be shorter than the
-// publisher's interval. A gap belongs, whole, to every change that it overlaps; one that is still open counts
-// up to now. p99 is the nearest rank over all gaps of the change.
+// Of gaps and latencies: the nearest rank over all of the change.
 package ledger

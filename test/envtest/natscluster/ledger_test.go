@@ -53,7 +53,7 @@ func (l *lab) startLedger(program, name string) *book {
 	l.Helper()
 	address := fmt.Sprintf("127.0.0.1:%d", freePorts(l.TB, 1)[0])
 	var output bytes.Buffer
-	cmd := exec.Command(program, "run", "--url", l.clientURL(trio...), "--http", address, "--name", name, "--streams", "11", "--rate", "20")
+	cmd := exec.Command(program, "nats", "--url", l.clientURL(trio...), "--http", address, "--name", name, "--streams", "11", "--rate", "20")
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {

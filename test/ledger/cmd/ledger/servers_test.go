@@ -25,7 +25,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/holdfast-dev/holdfast/test/ledger/workload"
+	"github.com/holdfast-dev/holdfast/test/ledger/natsload"
 )
 
 const binaryVariable = "HOLDFAST_NATS_SERVER"
@@ -137,7 +137,7 @@ func (all servers) url() string {
 
 func (all servers) client(t *testing.T) jetstream.JetStream {
 	t.Helper()
-	c, err := nats.Connect(all.url(), workload.ClientOptions()...)
+	c, err := nats.Connect(all.url(), natsload.ClientOptions()...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,22 +1,9 @@
-package ledger
+package natsload
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
-)
 
-// Kind is what is wrong with a message; the package comment defines each.
-type Kind string
-
-// The kinds, in the order of their weight.
-const (
-	Lost       Kind = "lost"
-	Doubled    Kind = "doubled"
-	OutOfOrder Kind = "out of order"
-	Unseen     Kind = "unseen"
-	Foreign    Kind = "foreign"
+	"github.com/holdfast-dev/holdfast/test/ledger"
 )
 
 // Message is one message at one sequence of a stream.
@@ -45,21 +32,10 @@ type History struct {
 	Delivered []Delivery
 }
 
-// Finding is one fault.
-type Finding struct {
-	Kind     Kind   `json:"kind"`
-	Stream   string `json:"stream"`
-	Sequence uint64 `json:"sequence,omitempty"`
-	ID       string `json:"id"`
-	// Count is 1 for a message; for a counter, how many increments.
-	Count  uint64 `json:"count"`
-	Detail string `json:"detail"`
-}
-
 // Compare holds what was acknowledged against what the stream holds and what the consumer saw. It returns every
 // fault, by sequence, and how many deliveries were faultless redeliveries.
-func Compare(h History) (faults []Finding, redelivered int) {
-	f := findings{stream: h.Stream, index: map[key]int{}}
+func Compare(h History) (faults []ledger.Finding, redelivered int) {
+	f := findings{stream: h.Stream}
 	seen, redelivered := f.checkDeliveries(h)
 
 	stored := f.checkCopies(h, h.Stored)
@@ -67,43 +43,26 @@ func Compare(h History) (faults []Finding, redelivered int) {
 	for _, m := range h.Acknowledged {
 		switch {
 		case !stored[m.ID] && delivered[m.ID]:
-			f.add(Lost, m, "acknowledged, not in the stream; the consumer had seen it")
+			f.add(ledger.Lost, m, "acknowledged, not in the stream; the consumer had seen it")
 		case !stored[m.ID]:
-			f.add(Lost, m, "acknowledged, not in the stream; the consumer had not seen it")
+			f.add(ledger.Lost, m, "acknowledged, not in the stream; the consumer had not seen it")
 		case !delivered[m.ID]:
-			f.add(Unseen, m, "acknowledged and in the stream; the consumer has not seen it")
+			f.add(ledger.Unseen, m, "acknowledged and in the stream; the consumer has not seen it")
 		}
 	}
 	f.checkRising(h.Acknowledged, "acknowledged")
 	f.checkRising(seen, "delivered")
 
-	slices.SortStableFunc(f.list, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), strings.Compare(a.ID, b.ID))
-	})
-	return f.list, redelivered
-}
-
-type key struct {
-	kind Kind
-	Message
+	return f.Sorted(), redelivered
 }
 
 type findings struct {
+	ledger.Findings
 	stream string
-	index  map[key]int
-	list   []Finding
 }
 
-func (f *findings) add(kind Kind, m Message, detail string) {
-	at, known := f.index[key{kind, m}]
-	if !known {
-		f.index[key{kind, m}] = len(f.list)
-		f.list = append(f.list, Finding{Kind: kind, Stream: f.stream, Sequence: m.Sequence, ID: m.ID, Count: 1, Detail: detail})
-		return
-	}
-	if !strings.Contains(f.list[at].Detail, detail) {
-		f.list[at].Detail += "; " + detail
-	}
+func (f *findings) add(kind ledger.Kind, m Message, detail string) {
+	f.Add(ledger.Finding{Kind: kind, Stream: f.stream, Sequence: m.Sequence, ID: m.ID, Count: 1, Detail: detail})
 }
 
 // checkDeliveries tells redeliveries from deliveries that must not have come, and returns the first delivery of
@@ -117,7 +76,7 @@ func (f *findings) checkDeliveries(h History) (seen []Message, redelivered int) 
 		case !again:
 			seen = append(seen, d.Message)
 		case wasConfirmed && d.Sequence < highest:
-			f.add(Doubled, d.Message, fmt.Sprintf("delivered again after its acknowledgement was confirmed and sequence %d was delivered", highest))
+			f.add(ledger.Doubled, d.Message, fmt.Sprintf("delivered again after its acknowledgement was confirmed and sequence %d was delivered", highest))
 		default:
 			redelivered++
 		}
@@ -147,12 +106,12 @@ func (f *findings) checkCopies(h History, view []Message) map[string]bool {
 		sequence, sent := promised[m.ID]
 		switch {
 		case !sent:
-			f.add(Foreign, m, "never sent by this ledger")
+			f.add(ledger.Foreign, m, "never sent by this ledger")
 		case sequence == m.Sequence:
 		case inPlace[m.ID] || in[m.ID]:
-			f.add(Doubled, m, "another copy of the same message")
+			f.add(ledger.Doubled, m, "another copy of the same message")
 		case sequence != 0:
-			f.add(OutOfOrder, m, fmt.Sprintf("was acknowledged as sequence %d", sequence))
+			f.add(ledger.OutOfOrder, m, fmt.Sprintf("was acknowledged as sequence %d", sequence))
 		}
 		in[m.ID] = true
 	}
@@ -164,7 +123,7 @@ func (f *findings) checkRising(messages []Message, what string) {
 	var highest uint64
 	for _, m := range messages {
 		if m.Sequence <= highest {
-			f.add(OutOfOrder, m, fmt.Sprintf("%s after sequence %d", what, highest))
+			f.add(ledger.OutOfOrder, m, fmt.Sprintf("%s after sequence %d", what, highest))
 		}
 		highest = max(highest, m.Sequence)
 	}
@@ -182,22 +141,22 @@ type Tally struct {
 }
 
 // CompareTally returns at most one finding, with the number of increments that are missing or too many.
-func CompareTally(t Tally) []Finding {
+func CompareTally(t Tally) []ledger.Finding {
 	most := t.Increments
 	if t.Unresolved {
 		most++
 	}
-	finding := Finding{
+	finding := ledger.Finding{
 		Stream: t.Bucket, ID: t.Counter + "/" + t.Writer,
 		Detail: fmt.Sprintf("%d increments succeeded, the counter says %d", t.Increments, t.Stored),
 	}
 	switch {
 	case t.Stored < t.Increments:
-		finding.Kind, finding.Count = Lost, t.Increments-t.Stored
+		finding.Kind, finding.Count = ledger.Lost, t.Increments-t.Stored
 	case t.Stored > most:
-		finding.Kind, finding.Count = Doubled, t.Stored-most
+		finding.Kind, finding.Count = ledger.Doubled, t.Stored-most
 	default:
 		return nil
 	}
-	return []Finding{finding}
+	return []ledger.Finding{finding}
 }

@@ -1,4 +1,4 @@
-package workload
+package natsload
 
 import (
 	"context"
@@ -7,30 +7,34 @@ import (
 	"fmt"
 	"maps"
 	"sync"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/test/ledger/run"
 )
+
+// increments is what a writer's successes are counted under.
+const increments = "counter increments"
 
 // writer raises its number in one counter. What a counter is, and why a lost reply can be resolved, is said in
 // package ledger under "Counters".
 type writer struct {
-	ledger  *Ledger
+	*run.Lane
+	load    *load
 	counter string
 	name    string
 	bucket  jetstream.KeyValue
 
 	mu         sync.Mutex
-	raisedAt   []time.Duration // of each success
-	revision   uint64          // highest revision known to hold a success
-	unresolved bool            // a write was sent and its fate is not known
-	errors     []time.Duration
+	increments uint64 // successes
+	revision   uint64 // highest revision known to hold a success
+	unresolved bool   // a write was sent and its fate is not known
 }
 
-func (l *Ledger) setUpBucket(ctx context.Context, js jetstream.JetStream) error {
+func (l *load) setUpBucket(ctx context.Context, js jetstream.JetStream) error {
 	bucket, err := js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: l.bucket(), Storage: jetstream.FileStorage, Replicas: l.config.Replicas})
 	if errors.Is(err, jetstream.ErrBucketExists) {
-		return &takenError{what: "bucket " + l.bucket()}
+		return &run.TakenError{What: "bucket " + l.bucket(), Holds: "counters"}
 	}
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
@@ -40,7 +44,7 @@ func (l *Ledger) setUpBucket(ctx context.Context, js jetstream.JetStream) error 
 		return fmt.Errorf("look at it: %w", err)
 	}
 	if status.Values() != 0 {
-		return &takenError{what: "bucket " + l.bucket()}
+		return &run.TakenError{What: "bucket " + l.bucket(), Holds: "counters"}
 	}
 	for _, w := range l.writers {
 		w.bucket = bucket
@@ -50,42 +54,21 @@ func (l *Ledger) setUpBucket(ctx context.Context, js jetstream.JetStream) error 
 
 // count raises the counter until stop, resolves the write it is at, and ends with ctx at the latest.
 func (w *writer) count(ctx context.Context, stop <-chan struct{}) {
-	tick := time.NewTicker(w.ledger.config.Interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if stopped(stop) { // a tick may have come first
-			return
-		}
+	w.load.book.Ticks(ctx, stop, func() bool {
 		numbers, revision, err := w.read(ctx)
-		if err != nil {
-			w.failed(err)
-			pause(ctx, afterFailure)
-			continue
-		}
-		if revision < w.known() {
+		switch {
+		case err != nil:
+			w.Failed(err)
+			run.Pause(ctx, afterFailure)
+		case revision < w.known():
 			// A replica that lags answered, without this writer's last success. To raise that number again would be
 			// refused; but if the write got lost, its success would be taken for that of the new one.
-			pause(ctx, afterFailure)
-			continue
+			run.Pause(ctx, afterFailure)
+		default:
+			w.raise(ctx, numbers, revision)
 		}
-		w.raise(ctx, numbers, revision)
-	}
-}
-
-func stopped(stop <-chan struct{}) bool {
-	select {
-	case <-stop:
 		return true
-	default:
-		return false
-	}
+	})
 }
 
 // raise writes numbers+1 over exactly this revision, until it is known whether that write took place.
@@ -112,14 +95,14 @@ func (w *writer) raise(ctx context.Context, numbers map[string]uint64, revision 
 		}
 		if !refused {
 			doubtful = true
-			w.failed(err)
+			w.Failed(err)
 		}
 		now, at, err := w.readUntil(ctx)
 		switch {
 		case err != nil:
 			return // still unresolved
 		case at <= revision: // nothing moved, or a replica that lags answered: the same write again
-			pause(ctx, afterFailure)
+			run.Pause(ctx, afterFailure)
 		case now[w.name] == wanted[w.name]:
 			w.raised(at)
 			return
@@ -155,8 +138,8 @@ func (w *writer) readUntil(ctx context.Context) (map[string]uint64, uint64, erro
 		if err == nil || ctx.Err() != nil {
 			return numbers, revision, err
 		}
-		w.failed(err)
-		pause(ctx, afterFailure)
+		w.Failed(err)
+		run.Pause(ctx, afterFailure)
 	}
 }
 
@@ -165,7 +148,7 @@ func (w *writer) readUntil(ctx context.Context) (map[string]uint64, uint64, erro
 func (w *writer) final(ctx context.Context) (uint64, error) {
 	numbers, revision, err := w.readUntil(ctx)
 	for err == nil && revision < w.known() && ctx.Err() == nil {
-		pause(ctx, afterFailure)
+		run.Pause(ctx, afterFailure)
 		if newer, at, err := w.read(ctx); err == nil {
 			numbers, revision = newer, at
 		}
@@ -183,7 +166,8 @@ func (w *writer) known() uint64 {
 func (w *writer) raised(revision uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.raisedAt = append(w.raisedAt, w.ledger.now())
+	w.increments++
+	w.Counted(increments)
 	w.revision, w.unresolved = max(w.revision, revision), false
 }
 
@@ -191,11 +175,4 @@ func (w *writer) setUnresolved(to bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.unresolved = to
-}
-
-func (w *writer) failed(err error) {
-	w.mu.Lock()
-	w.errors = append(w.errors, w.ledger.now())
-	w.mu.Unlock()
-	w.ledger.log.Debug("counter", "counter", w.counter, "writer", w.name, "error", err)
 }

@@ -1,4 +1,4 @@
-package workload
+package natsload
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/holdfast-dev/holdfast/test/ledger/run"
 )
 
 // fakeBucket holds one counter; each write goes through the next of its steps.
@@ -89,12 +91,23 @@ func raiseOther(b *fakeBucket) {
 	b.revision++
 }
 
+// oneWriter is the first writer of a load that is not connected.
+func oneWriter(t *testing.T) *writer {
+	t.Helper()
+	config := Config{URL: "nats://none", Streams: 1, Replicas: 1, Counters: 1, Config: run.Config{Name: "t", Interval: 1, Bound: 1}}
+	l, err := newLoad(config, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.writers[0]
+}
+
 // The writer counts a success exactly when its write took place, whatever became of the replies.
 func TestRaiseResolvesLostReplies(t *testing.T) {
 	type step = func(*fakeBucket, []byte, uint64) (uint64, error)
 	cases := map[string]struct {
 		steps  []step
-		raised int
+		raised uint64
 	}{
 		"answered":                                     {steps: []step{apply}, raised: 1},
 		"the other was faster":                         {steps: []step{otherFirst(apply)}},
@@ -109,19 +122,15 @@ func TestRaiseResolvesLostReplies(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			bucket := &fakeBucket{steps: c.steps}
-			l, err := New(Config{URL: "nats://none", Name: "t", Streams: 1, Replicas: 1, Counters: 1, Interval: 1, Bound: 1}, slog.New(slog.DiscardHandler))
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := l.writers[0]
+			w := oneWriter(t)
 			w.bucket = bucket
 			w.raise(t.Context(), map[string]uint64{}, 0)
 			stored, err := w.final(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(w.raisedAt) != c.raised || stored != uint64(c.raised) || w.unresolved || len(bucket.steps) > 0 {
-				t.Errorf("counted %d (unresolved %t, %d steps not taken), stored %d, want %d", len(w.raisedAt), w.unresolved, len(bucket.steps), stored, c.raised)
+			if w.increments != c.raised || stored != c.raised || w.unresolved || len(bucket.steps) > 0 {
+				t.Errorf("counted %d (unresolved %t, %d steps not taken), stored %d, want %d", w.increments, w.unresolved, len(bucket.steps), stored, c.raised)
 			}
 		})
 	}
@@ -130,16 +139,12 @@ func TestRaiseResolvesLostReplies(t *testing.T) {
 // A replica that lags answers without the writer's own last success; then the next write is lost. What the writer finds
 // after that is its old success, and not one of the write that was lost.
 func TestCountLooksPastAReplicaThatLags(t *testing.T) {
-	l, err := New(Config{URL: "nats://none", Name: "t", Streams: 1, Replicas: 1, Counters: 1, Interval: 1, Bound: 1}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
 	stop := make(chan struct{})
 	last := func(b *fakeBucket, value []byte, revision uint64) (uint64, error) {
 		close(stop)
 		return apply(b, value, revision)
 	}
-	w := l.writers[0]
+	w := oneWriter(t)
 	bucket := &fakeBucket{steps: []func(*fakeBucket, []byte, uint64) (uint64, error){apply, loseRequest, last}}
 	w.bucket = bucket
 	w.raise(t.Context(), map[string]uint64{}, 0)
@@ -149,7 +154,7 @@ func TestCountLooksPastAReplicaThatLags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(w.raisedAt) != 2 || stored != 2 {
-		t.Errorf("counted %d, stored %d, want 2 of both", len(w.raisedAt), stored)
+	if w.increments != 2 || stored != 2 {
+		t.Errorf("counted %d, stored %d, want 2 of both", w.increments, stored)
 	}
 }

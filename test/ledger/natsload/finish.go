@@ -1,4 +1,4 @@
-package workload
+package natsload
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/holdfast-dev/holdfast/test/ledger"
+	"github.com/holdfast-dev/holdfast/test/ledger/run"
 )
 
 const (
@@ -17,68 +17,21 @@ const (
 	readers = 16
 	// believeAfter is how long a stream must be said to be gone, or short, before that counts.
 	believeAfter = 5 * time.Second
+	// redelivered is what faultless redeliveries are counted under.
+	redelivered = "redelivered"
 )
 
-var errNotBegun = errors.New("the ledger has not begun yet: wait for GET /ready")
-
-// Finish ends the run and returns the last report. It takes up to three times the configured bound: for the
-// publishers, the consumers and the re-reading. It goes on when the caller goes away; asked again, it waits for
-// the same report.
-func (l *Ledger) Finish(ctx context.Context) (ledger.Report, error) {
-	l.mu.Lock()
-	running := l.running
-	l.mu.Unlock()
-	if running == nil {
-		return ledger.Report{}, errNotBegun
-	}
-	l.ending.Do(func() { go l.end(running) })
-	select {
-	case <-l.ended:
-	case <-ctx.Done():
-		return ledger.Report{}, ctx.Err()
-	case <-running.Done():
-		return ledger.Report{}, errors.New("the ledger is shutting down")
-	}
-	return l.Report(), nil
-}
-
-func (l *Ledger) end(running context.Context) {
-	l.stopPublishing()
-	ctx, cancel := context.WithTimeout(running, l.config.Bound)
+// Compare waits for the consumers, then re-reads and compares.
+func (l *load) Compare(running context.Context) {
+	ctx, cancel := context.WithTimeout(running, l.book.Bound())
 	l.eachLane(func(lane *lane) { lane.drain(ctx) })
 	cancel()
-
-	ctx, cancel = context.WithTimeout(running, l.config.Bound)
+	ctx, cancel = context.WithTimeout(running, l.book.Bound())
 	defer cancel()
-	result := l.compare(ctx)
-	report := l.counts()
-	report.Finished = true
-	report.Faults, report.Redelivered = result.faults, result.redelivered
-	report.Findings = result.findings
-	report.Problems = append(report.Problems, result.problems...)
-	report.Reasons = ledger.Judge(report)
-	report.OK = len(report.Reasons) == 0
-	l.mu.Lock()
-	l.final = &report
-	l.mu.Unlock()
-	close(l.ended)
+	l.compare(ctx)
 }
 
-// stopPublishing lets each publisher and writer finish what it is at, for as long as the bound.
-func (l *Ledger) stopPublishing() {
-	close(l.stop)
-	hurry := time.AfterFunc(l.config.Bound, l.hurry)
-	l.workers.Wait()
-	hurry.Stop()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.stopped = l.now()
-	if last := len(l.changes) - 1; last >= 0 && l.changes[last].open {
-		l.changes[last].open, l.changes[last].to = false, l.stopped
-	}
-}
-
-func (l *Ledger) eachLane(do func(*lane)) {
+func (l *load) eachLane(do func(*lane)) {
 	var all sync.WaitGroup
 	for _, lane := range l.lanes {
 		all.Go(func() { do(lane) })
@@ -96,7 +49,7 @@ func (l *lane) drain(ctx context.Context) {
 		if err == nil && info.NumPending == 0 && info.NumAckPending == 0 {
 			return
 		}
-		pause(ctx, afterFailure)
+		run.Pause(ctx, afterFailure)
 	}
 }
 
@@ -108,61 +61,35 @@ func (l *lane) sawAll() bool {
 	return len(l.acked) == 0 || (l.highest >= l.acked[len(l.acked)-1].Sequence && l.delivered[len(l.delivered)-1].Confirmed)
 }
 
-type result struct {
-	mu          sync.Mutex
-	faults      map[ledger.Kind]uint64
-	findings    []ledger.Finding
-	redelivered uint64
-	problems    []string
-}
-
-func (r *result) add(findings []ledger.Finding, redelivered int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.redelivered += uint64(redelivered)
-	for _, f := range findings {
-		r.faults[f.Kind] += f.Count
-		if len(r.findings) < ledger.MaxFindings {
-			r.findings = append(r.findings, f)
-		}
-	}
-}
-
-func (r *result) problem(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.problems = append(r.problems, fmt.Sprintf(format, args...))
-}
-
-func (l *Ledger) compare(ctx context.Context) *result {
-	r := &result{faults: map[ledger.Kind]uint64{}}
+func (l *load) compare(ctx context.Context) {
 	l.eachLane(func(lane *lane) {
 		stored, err := lane.reread(ctx)
 		if err != nil {
 			// Not knowing what a stream holds is not the same as its messages being lost.
-			r.problem("stream %s could not be re-read, nothing is known about it: %v", lane.name, err)
+			l.book.Found.Problem("stream %s could not be re-read, nothing is known about it: %v", lane.name, err)
 			return
 		}
-		r.add(ledger.Compare(lane.history(stored)))
+		faults, again := Compare(lane.history(stored))
+		l.book.Found.Add(faults...)
+		l.book.Found.Harmless(redelivered, again)
 	})
 	for _, w := range l.writers {
 		stored, err := w.final(ctx)
 		if err != nil {
-			r.problem("counter %s could not be read, nothing is known about writer %s: %v", w.counter, w.name, err)
+			l.book.Found.Problem("counter %s could not be read, nothing is known about writer %s: %v", w.counter, w.name, err)
 			continue
 		}
 		w.mu.Lock()
-		tally := ledger.Tally{Bucket: l.bucket(), Counter: w.counter, Writer: w.name, Increments: uint64(len(w.raisedAt)), Unresolved: w.unresolved, Stored: stored}
+		tally := Tally{Bucket: l.bucket(), Counter: w.counter, Writer: w.name, Increments: w.increments, Unresolved: w.unresolved, Stored: stored}
 		w.mu.Unlock()
-		r.add(ledger.CompareTally(tally), 0)
+		l.book.Found.Add(CompareTally(tally)...)
 	}
-	return r
 }
 
-func (l *lane) history(stored []ledger.Message) ledger.History {
+func (l *lane) history(stored []Message) History {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := ledger.History{Stream: l.name, Acknowledged: l.acked, Stored: stored, Delivered: append([]ledger.Delivery(nil), l.delivered...)}
+	h := History{Stream: l.name, Acknowledged: l.acked, Stored: stored, Delivered: append([]Delivery(nil), l.delivered...)}
 	if l.sending != "" {
 		h.Unresolved = []string{l.sending}
 	}
@@ -170,7 +97,7 @@ func (l *lane) history(stored []ledger.Message) ledger.History {
 }
 
 // reread asks the stream's leader for every sequence from the first to the last.
-func (l *lane) reread(ctx context.Context) ([]ledger.Message, error) {
+func (l *lane) reread(ctx context.Context) ([]Message, error) {
 	stream, err := l.find(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, nil // the whole stream is gone, and with it every message
@@ -186,10 +113,10 @@ func (l *lane) reread(ctx context.Context) ([]ledger.Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored := make([]ledger.Message, 0, len(found))
+	stored := make([]Message, 0, len(found))
 	for i, id := range found {
 		if id != "" {
-			stored = append(stored, ledger.Message{Sequence: state.FirstSeq + uint64(i), ID: id})
+			stored = append(stored, Message{Sequence: state.FirstSeq + uint64(i), ID: id})
 		}
 	}
 	return stored, nil
@@ -244,7 +171,7 @@ func (l *lane) find(ctx context.Context) (jetstream.Stream, error) {
 		case ctx.Err() != nil, errors.Is(err, jetstream.ErrStreamNotFound) && believe.Err() != nil:
 			return nil, fmt.Errorf("look it up: %w", err)
 		}
-		pause(ctx, afterFailure)
+		run.Pause(ctx, afterFailure)
 	}
 }
 
@@ -265,6 +192,6 @@ func get(ctx context.Context, stream jetstream.Stream, sequence uint64) (string,
 		case ctx.Err() != nil:
 			return "", err
 		}
-		pause(ctx, afterFailure)
+		run.Pause(ctx, afterFailure)
 	}
 }

@@ -1,4 +1,4 @@
-package workload
+package run
 
 import (
 	"encoding/json"
@@ -8,31 +8,31 @@ import (
 
 // Handler serves the endpoint that ledger.Client speaks to: GET /ready and /report, POST /mark?name=, /mark/end
 // and /finish. What cannot be done now is 409 with the reason; not ready is 503 with what is waited for.
-func (l *Ledger) Handler() http.Handler {
+func (b *Book) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /ready", func(w http.ResponseWriter, _ *http.Request) {
-		if waiting := l.Ready(); waiting != "" {
+		if waiting := b.Ready(); waiting != "" {
 			http.Error(w, "waiting for "+waiting, http.StatusServiceUnavailable)
 		}
 	})
 	mux.HandleFunc("POST /mark", func(w http.ResponseWriter, r *http.Request) {
-		conflict(w, l.Mark(r.FormValue("name")))
+		conflict(w, b.Mark(r.FormValue("name")))
 	})
 	mux.HandleFunc("POST /mark/end", func(w http.ResponseWriter, _ *http.Request) {
-		conflict(w, l.EndMark())
+		conflict(w, b.EndMark())
 	})
 	mux.HandleFunc("GET /report", func(w http.ResponseWriter, _ *http.Request) {
-		l.answer(w, l.Report())
+		b.answer(w, b.Report())
 	})
 	mux.HandleFunc("POST /finish", func(w http.ResponseWriter, r *http.Request) {
-		report, err := l.Finish(r.Context())
+		report, err := b.Finish(r.Context())
 		switch {
 		case errors.Is(err, errNotBegun):
 			conflict(w, err)
 		case err != nil:
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		default:
-			l.answer(w, report)
+			b.answer(w, report)
 		}
 	})
 	return mux
@@ -44,9 +44,9 @@ func conflict(w http.ResponseWriter, err error) {
 	}
 }
 
-func (l *Ledger) answer(w http.ResponseWriter, value any) {
+func (b *Book) answer(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	if err := json.NewEncoder(w).Encode(value); err != nil {
-		l.log.Info("the caller went away", "error", err)
+		b.Log.Info("the caller went away", "error", err)
 	}
 }

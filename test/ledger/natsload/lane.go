@@ -1,4 +1,4 @@
-package workload
+package natsload
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/holdfast-dev/holdfast/test/ledger"
+	"github.com/holdfast-dev/holdfast/test/ledger/run"
 )
 
 const (
@@ -31,33 +31,29 @@ const (
 
 // lane is one stream with its publisher, its consumer and what is known about both.
 type lane struct {
-	ledger   *Ledger
+	*run.Lane
+	load     *load
 	name     string
 	subject  string
 	js       jetstream.JetStream
 	consumer jetstream.Consumer
 
 	mu        sync.Mutex
-	acked     []ledger.Message
-	ackedAt   []time.Duration // of acked, same index
-	sending   string          // the id that is sent and not acknowledged; empty when none is
-	abandoned bool            // the publisher gave up on sending
-	delivered []ledger.Delivery
-	seenAt    []time.Duration // of delivered, same index
-	highest   uint64          // highest sequence delivered
-	retries   []time.Duration
-	errors    []time.Duration
+	acked     []Message
+	sending   string // the id that is sent and not acknowledged; empty when none is
+	delivered []Delivery
+	highest   uint64 // highest sequence delivered
 }
 
 func (l *lane) setUp(ctx context.Context) error {
 	stream, err := l.js.CreateStream(ctx, jetstream.StreamConfig{
-		Name: l.name, Subjects: []string{l.subject}, Storage: jetstream.FileStorage, Replicas: l.ledger.config.Replicas,
+		Name: l.name, Subjects: []string{l.subject}, Storage: jetstream.FileStorage, Replicas: l.load.config.Replicas,
 		Duplicates: deduplicate,
 		// Without direct gets the re-reading is answered by the stream's leader, never by a replica that lags.
 		AllowDirect: false,
 	})
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return &takenError{what: "stream " + l.name}
+		return &run.TakenError{What: "stream " + l.name, Holds: "messages"}
 	}
 	if err != nil {
 		return fmt.Errorf("create: %w", err)
@@ -67,7 +63,7 @@ func (l *lane) setUp(ctx context.Context) error {
 		return fmt.Errorf("look at it: %w", err)
 	}
 	if info.State.LastSeq != 0 {
-		return &takenError{what: "stream " + l.name}
+		return &run.TakenError{What: "stream " + l.name, Holds: "messages"}
 	}
 	l.consumer, err = stream.CreateConsumer(ctx, jetstream.ConsumerConfig{
 		Durable: durable, AckPolicy: jetstream.AckExplicitPolicy, AckWait: redeliverAfter,
@@ -82,20 +78,11 @@ func (l *lane) setUp(ctx context.Context) error {
 
 // publish sends one message after the other until stop, finishes the one it is at, and ends with ctx at the latest.
 func (l *lane) publish(ctx context.Context, stop <-chan struct{}) {
-	tick := time.NewTicker(l.ledger.config.Interval)
-	defer tick.Stop()
-	for n := 1; ; n++ {
-		select {
-		case <-stop:
-			return
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if !l.send(ctx, fmt.Sprintf("%s/%d", l.name, n)) {
-			return
-		}
-	}
+	n := 0
+	l.load.book.Ticks(ctx, stop, func() bool {
+		n++
+		return l.send(ctx, fmt.Sprintf("%s/%d", l.name, n))
+	})
 }
 
 // send sends one message under one id until it is acknowledged.
@@ -103,33 +90,31 @@ func (l *lane) send(ctx context.Context, id string) bool {
 	l.mu.Lock()
 	l.sending = id
 	l.mu.Unlock()
-	for begin := time.Now(); time.Since(begin) < giveUp && ctx.Err() == nil; {
+	begin := time.Now()
+	for time.Since(begin) < giveUp && ctx.Err() == nil {
 		attempt, cancel := context.WithTimeout(ctx, ackTimeout)
 		ack, err := l.js.PublishMsg(attempt, &nats.Msg{Subject: l.subject, Data: []byte(id)}, jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0))
 		cancel()
 		if err == nil {
-			l.acknowledged(ledger.Message{Sequence: ack.Sequence, ID: id})
+			l.acknowledged(Message{Sequence: ack.Sequence, ID: id}, time.Since(begin))
 			return true
 		}
-		l.mu.Lock()
-		l.retries = append(l.retries, l.ledger.now())
-		l.mu.Unlock()
+		l.Retried(err)
 		if !errors.Is(err, context.DeadlineExceeded) {
-			pause(ctx, afterFailure)
+			run.Pause(ctx, afterFailure)
 		}
 	}
-	l.mu.Lock()
-	l.abandoned = ctx.Err() == nil
-	l.mu.Unlock()
+	if ctx.Err() == nil {
+		l.Abandon(fmt.Sprintf("message %s was not acknowledged for %s, the publisher gave up", id, giveUp))
+	}
 	return false
 }
 
-func (l *lane) acknowledged(m ledger.Message) {
-	at := l.ledger.now()
+func (l *lane) acknowledged(m Message, took time.Duration) {
 	l.mu.Lock()
-	l.acked, l.ackedAt, l.sending = append(l.acked, m), append(l.ackedAt, at), ""
+	l.acked, l.sending = append(l.acked, m), ""
 	l.mu.Unlock()
-	l.ledger.journal.write(l.name, m.Sequence, m.ID, at)
+	l.Acknowledged(m.Sequence, m.ID, took)
 }
 
 // consume reads until ctx ends; whatever goes wrong, it begins again where the server has it.
@@ -139,8 +124,8 @@ func (l *lane) consume(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		l.failed(err)
-		pause(ctx, afterFailure)
+		l.Failed(err)
+		run.Pause(ctx, afterFailure)
 	}
 }
 
@@ -155,14 +140,14 @@ func (l *lane) consumeOnce(ctx context.Context) error {
 		m, err := messages.Next()
 		if errors.Is(err, jetstream.ErrNoHeartbeat) {
 			// The iterator goes on by itself: it has asked again.
-			l.failed(err)
+			l.Failed(err)
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("next: %w", err)
 		}
 		if err := l.take(ctx, m); err != nil {
-			l.failed(err)
+			l.Failed(err)
 		}
 	}
 }
@@ -175,10 +160,10 @@ func (l *lane) take(ctx context.Context, m jetstream.Msg) error {
 	}
 	l.mu.Lock()
 	at := len(l.delivered)
-	l.delivered = append(l.delivered, ledger.Delivery{Message: ledger.Message{Sequence: meta.Sequence.Stream, ID: string(m.Data())}})
-	l.seenAt = append(l.seenAt, l.ledger.now())
+	l.delivered = append(l.delivered, Delivery{Message: Message{Sequence: meta.Sequence.Stream, ID: string(m.Data())}})
 	l.highest = max(l.highest, meta.Sequence.Stream)
 	l.mu.Unlock()
+	l.Seen()
 
 	attempt, cancel := context.WithTimeout(ctx, ackTimeout)
 	defer cancel()
@@ -189,11 +174,4 @@ func (l *lane) take(ctx context.Context, m jetstream.Msg) error {
 	l.delivered[at].Confirmed = true
 	l.mu.Unlock()
 	return nil
-}
-
-func (l *lane) failed(err error) {
-	l.mu.Lock()
-	l.errors = append(l.errors, l.ledger.now())
-	l.mu.Unlock()
-	l.ledger.log.Debug("consumer", "stream", l.name, "error", err)
 }
