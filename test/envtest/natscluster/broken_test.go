@@ -39,7 +39,7 @@ func startWithCrasher(t *testing.T) *lab {
 		t.Fatalf("%v: %s", err, out)
 	}
 	programs := maps.Clone(kubelet.ServersFromEnv(t))
-	programs[crasher] = program
+	programs["nats:"+crasher] = program
 	l.kubelet = kubelet.Start(t, l.env.Config, kubelet.Options{Namespace: l.namespace, Servers: programs})
 	l.startController(controllerOptions{})
 	return l

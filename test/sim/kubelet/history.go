@@ -39,9 +39,10 @@ type Event struct {
 	Pod, Server string
 	// PID is the process, 0 where there is none.
 	PID int
-	// Version is the nats-server version that runs.
+	// Version is the tag of the image that runs.
 	Version string
-	// Revision is config_revision of the server's own metadata in the configuration that it was started with.
+	// Revision is about the configuration that the server was started with: config_revision of a nats-server's own metadata,
+	// for Garage the first 16 digits of the SHA-256 of the file in the ConfigMap or Secret.
 	Revision string
 	// Detail says more, for a reader.
 	Detail string

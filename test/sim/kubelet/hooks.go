@@ -23,12 +23,12 @@ func (k *Kubelet) Kill(pod string) {
 func (k *Kubelet) Freeze(pod string) (thaw func()) {
 	k.t.Helper()
 	w, p := k.running(pod)
-	thaw = p.freeze()
-	select {
-	case w.wake <- struct{}{}:
-	default:
+	resume := p.freeze()
+	w.rouse()
+	return func() {
+		resume()
+		w.rouse()
 	}
-	return thaw
 }
 
 // Halt is Freeze before anybody has noticed: the Pod still reads ready, as that of a node does for most of a minute.
@@ -50,6 +50,14 @@ func (p *process) freeze() (thaw func()) {
 	return func() {
 		p.signal(syscall.SIGCONT)
 		p.frozen.Store(false)
+	}
+}
+
+// rouse has the worker look whether its process is frozen.
+func (w *worker) rouse() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -34,7 +33,8 @@ const resync = time.Second
 type Options struct {
 	// Namespace is the one that is served. Required.
 	Namespace string
-	// Servers are the nats-server programs by version, as image tags name them. Programs must be static.
+	// Servers are the programs by image, such as "nats:2.15.3" and "garage:v2.4.1". The registry of a container's image, the
+	// folders there and the digest do not count.
 	Servers map[string]string
 }
 
@@ -48,29 +48,14 @@ type Kubelet struct {
 	dir       string
 	kick      chan struct{}
 	workersWG sync.WaitGroup
+	growing   map[types.UID]growth // only the loop touches it
 
 	mu        sync.Mutex
 	workers   map[types.UID]*worker
 	history   []Event
 	troubles  map[string]string
 	addresses addresses
-}
-
-// ServersFromEnv are the programs that HOLDFAST_NATS_SERVERS names, as "2.15.2=/path,2.15.3=/path". The test
-// fails where it names none.
-func ServersFromEnv(tb testing.TB) map[string]string {
-	tb.Helper()
-	servers := map[string]string{}
-	for pair := range strings.SplitSeq(os.Getenv("HOLDFAST_NATS_SERVERS"), ",") {
-		if version, path, ok := strings.Cut(pair, "="); ok {
-			servers[version] = path
-		}
-	}
-	if len(servers) == 0 {
-		tb.Fatal("HOLDFAST_NATS_SERVERS is not set: it gives nats-server programs as 2.15.2=/path,2.15.3=/path; run the tests " +
-			"through make, or build them: go -C tools/toolbox run ./cmd/toolbox nats-server/2.15.2 nats-server/2.15.3")
-	}
-	return servers
+	disks     map[types.UID]string // where it is not the claim's first one
 }
 
 // Start serves the namespace through an API server that has no controllers of its own. config must be an
@@ -80,6 +65,7 @@ func Start(tb testing.TB, config *rest.Config, options Options) *Kubelet {
 	k := &Kubelet{
 		t: tb, namespace: options.Namespace, servers: options.Servers, dir: tb.TempDir(), kick: make(chan struct{}, 1),
 		workers: map[types.UID]*worker{}, troubles: map[string]string{},
+		growing: map[types.UID]growth{}, disks: map[types.UID]string{},
 	}
 	scheme := runtime.NewScheme()
 	err := clientgoscheme.AddToScheme(scheme)
@@ -226,11 +212,13 @@ func (k *Kubelet) syncPod(ctx context.Context, pod *corev1.Pod, names string) er
 	if err != nil {
 		return err
 	}
-	if pod.DeletionTimestamp == nil {
-		return w.box.setHosts(names)
+	if pod.DeletionTimestamp != nil {
+		w.tell(pod.DeletionTimestamp.Time)
 	}
-	w.tell(pod.DeletionTimestamp.Time)
-	if !w.hasFinished() {
+	if pod.DeletionTimestamp == nil || !w.hasFinished() {
+		if pod.Status.PodIP == "" { // the names do not have it yet
+			return nil
+		}
 		return w.box.setHosts(names)
 	}
 	at := client.Preconditions{UID: &pod.UID}

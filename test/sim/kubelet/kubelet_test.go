@@ -46,18 +46,7 @@ func start(t *testing.T) *bench {
 	b.SetDefaultEventuallyTimeout(wait)
 	b.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	b.k = Start(t, e.Config, Options{Namespace: b.ns, Servers: ServersFromEnv(t)})
-	t.Cleanup(func() {
-		if t.Failed() {
-			for _, event := range b.k.History() {
-				t.Log(event)
-			}
-			b.k.mu.Lock()
-			defer b.k.mu.Unlock()
-			for _, w := range b.k.workers {
-				t.Logf("%s wrote:\n%s", w.pod.Name, w.log.String())
-			}
-		}
-	})
+	b.tellOnFailure()
 	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: b.ns, Name: "owner"}}
 	if err := e.Client.Create(t.Context(), owner); err != nil {
 		t.Fatal(err)
@@ -71,6 +60,23 @@ func start(t *testing.T) *bench {
 		}
 	}
 	return b
+}
+
+// tellOnFailure logs what happened to the servers of a test that failed, and what they said.
+func (b *bench) tellOnFailure() {
+	b.Cleanup(func() {
+		if !b.Failed() {
+			return
+		}
+		for _, event := range b.k.History() {
+			b.Log(event)
+		}
+		b.k.mu.Lock()
+		defer b.k.mu.Unlock()
+		for _, w := range b.k.workers {
+			b.Logf("%s wrote:\n%s", w.pod.Name, w.log.String())
+		}
+	})
 }
 
 func (b *bench) pod(name string) *corev1.Pod {

@@ -99,13 +99,32 @@ func watch(ctx context.Context, box *sandbox, p *process, probe *corev1.Probe, r
 }
 
 func check(ctx context.Context, box *sandbox, probe *corev1.Probe) bool {
-	if probe.HTTPGet == nil {
-		return false // nats-server answers over HTTP; nothing else is simulated
-	}
-	host := net.JoinHostPort(box.ip, strconv.Itoa(portOf(box.container, probe.HTTPGet.Port)))
-	url := fmt.Sprintf("%s://%s/%s", strings.ToLower(string(probe.HTTPGet.Scheme)), host, strings.TrimPrefix(probe.HTTPGet.Path, "/"))
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(probe.TimeoutSeconds)*time.Second)
 	defer cancel()
+	switch {
+	case probe.HTTPGet != nil:
+		return answers(ctx, box, probe.HTTPGet)
+	case probe.TCPSocket != nil:
+		return accepts(ctx, address(box, probe.TCPSocket.Port))
+	}
+	return false // the other kinds are not simulated
+}
+
+func address(box *sandbox, port intstr.IntOrString) string {
+	return net.JoinHostPort(box.ip, strconv.Itoa(portOf(box.container, port)))
+}
+
+func accepts(ctx context.Context, address string) bool {
+	connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return false
+	}
+	_ = connection.Close()
+	return true
+}
+
+func answers(ctx context.Context, box *sandbox, get *corev1.HTTPGetAction) bool {
+	url := fmt.Sprintf("%s://%s/%s", strings.ToLower(string(get.Scheme)), address(box, get.Port), strings.TrimPrefix(get.Path, "/"))
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return false

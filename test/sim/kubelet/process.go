@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"os/exec"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -27,7 +28,7 @@ type process struct {
 func launch(ctx context.Context, box *sandbox, output *logBuffer) (*process, error) {
 	words := slices.Concat(box.container.Command, box.container.Args, box.flags)
 	p := &process{cmd: box.command(ctx, words, output), begun: time.Now(), done: make(chan struct{})}
-	if err := p.cmd.Start(); err != nil {
+	if err := startAs(box.pod.Spec.Hostname, p.cmd); err != nil {
 		return nil, err
 	}
 	go func() {
@@ -36,6 +37,31 @@ func launch(ctx context.Context, box *sandbox, output *logBuffer) (*process, err
 		close(p.done)
 	}()
 	return p, nil
+}
+
+// launcher runs what it is sent on a thread of its own, for ever: a process has the hostname of the thread that starts it,
+// and ends with that thread.
+var launcher = sync.OnceValue(func() chan<- func() {
+	work := make(chan func())
+	go func() {
+		runtime.LockOSThread()
+		for do := range work {
+			do()
+		}
+	}()
+	return work
+})
+
+// startAs starts the command with that hostname. Where the machine does not permit it, the hostname is the machine's.
+func startAs(hostname string, cmd *exec.Cmd) error {
+	started := make(chan error)
+	launcher() <- func() {
+		if syscall.Unshare(syscall.CLONE_NEWUTS) == nil {
+			_ = syscall.Sethostname([]byte(hostname))
+		}
+		started <- cmd.Start()
+	}
+	return <-started
 }
 
 func (p *process) pid() int { return p.cmd.Process.Pid }

@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -35,8 +33,9 @@ func (k *Kubelet) syncSet(ctx context.Context, set *appsv1.StatefulSet, w *world
 		return err
 	}
 	pod, foreign := podOf(set, w)
-	var step error
+	step := k.ownClaims(ctx, set, pod, w)
 	switch {
+	case step != nil: // who owns a claim is settled before its Pod goes
 	case foreign:
 		step = fmt.Errorf("the Pod %s-0 exists and belongs to something else", set.Name)
 	case pod == nil && replicas == 1:
@@ -103,29 +102,6 @@ func (k *Kubelet) createPod(ctx context.Context, set *appsv1.StatefulSet, revisi
 	return k.client.Create(ctx, pod)
 }
 
-func (k *Kubelet) ensureClaim(
-	ctx context.Context, set *appsv1.StatefulSet, template corev1.PersistentVolumeClaim, name string, w *world,
-) error {
-	i := slices.IndexFunc(w.claims.Items, func(c corev1.PersistentVolumeClaim) bool { return c.Name == name })
-	if i >= 0 {
-		if w.claims.Items[i].DeletionTimestamp != nil {
-			return fmt.Errorf("claim %s is being deleted", name)
-		}
-		return nil
-	}
-	labels := maps.Clone(template.Labels)
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	maps.Copy(labels, set.Spec.Selector.MatchLabels)
-	return client.IgnoreAlreadyExists(k.client.Create(ctx, &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: set.Namespace, Name: name, Labels: labels, Annotations: maps.Clone(template.Annotations),
-		},
-		Spec: *template.Spec.DeepCopy(),
-	}))
-}
-
 // reportSet writes the status where it differs.
 func (k *Kubelet) reportSet(ctx context.Context, set *appsv1.StatefulSet, pod *corev1.Pod, revision string) error {
 	status := appsv1.StatefulSetStatus{
@@ -157,53 +133,3 @@ func (k *Kubelet) reportSet(ctx context.Context, set *appsv1.StatefulSet, pod *c
 	updated.Status = status
 	return client.IgnoreNotFound(k.client.Status().Update(ctx, updated))
 }
-
-// syncClaims binds new claims and lets go of deleted ones that no Pod uses.
-func (k *Kubelet) syncClaims(ctx context.Context, w *world) {
-	for i := range w.claims.Items {
-		claim := &w.claims.Items[i]
-		var err error
-		switch {
-		case claim.DeletionTimestamp != nil && !k.inUse(claim.Name, w):
-			err = k.releaseClaim(ctx, claim)
-		case claim.DeletionTimestamp == nil && claim.Status.Phase != corev1.ClaimBound:
-			err = k.bindClaim(ctx, claim)
-		}
-		k.complain(claim.Name, client.IgnoreNotFound(err))
-	}
-}
-
-func (k *Kubelet) inUse(claim string, w *world) bool {
-	for _, pod := range w.pods.Items {
-		for _, volume := range pod.Spec.Volumes {
-			if source := volume.PersistentVolumeClaim; source != nil && source.ClaimName == claim {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func (k *Kubelet) bindClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
-	if err := os.Mkdir(k.claimDir(claim.UID), 0o777); err != nil && !os.IsExist(err) {
-		return err
-	}
-	bound := claim.DeepCopy()
-	bound.Status.Phase, bound.Status.AccessModes = corev1.ClaimBound, claim.Spec.AccessModes
-	bound.Status.Capacity = claim.Spec.Resources.Requests
-	return k.client.Status().Update(ctx, bound)
-}
-
-const claimFinalizer = "kubernetes.io/pvc-protection"
-
-func (k *Kubelet) releaseClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
-	if !slices.Contains(claim.Finalizers, claimFinalizer) {
-		return nil
-	}
-	free := claim.DeepCopy()
-	free.Finalizers = slices.DeleteFunc(free.Finalizers, func(f string) bool { return f == claimFinalizer })
-	return k.client.Patch(ctx, free, client.MergeFromWithOptions(claim.DeepCopy(), client.MergeFromWithOptimisticLock{}))
-}
-
-// claimDir is where a claim's data waits while no Pod has it.
-func (k *Kubelet) claimDir(uid types.UID) string { return k.dir + "/claims/" + string(uid) }

@@ -87,8 +87,7 @@ func (w *worker) run(ctx context.Context) {
 	defer close(w.done)
 	w.since, w.begun = metav1.Now(), metav1.Now()
 	w.waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}
-	w.report(ctx)
-	pause := settleDown
+	pause := w.introduce(ctx)
 	for w.sleep(ctx, pause) {
 		p := w.start(ctx)
 		if p == nil {
@@ -98,6 +97,16 @@ func (w *worker) run(ctx context.Context) {
 		pause = w.crashed(ctx)
 	}
 	w.finish()
+}
+
+// introduce waits until the Pod's address has come to the names, and is how long to wait after that.
+func (w *worker) introduce(ctx context.Context) time.Duration {
+	settled := time.Now().Add(settleDown)
+	w.report(ctx)
+	for !w.box.hasHosts() && w.sleep(ctx, retryAfter) {
+		w.report(ctx) // again: the API server may not have heard
+	}
+	return time.Until(settled)
 }
 
 // crashed is how long to wait before the container is started again.
@@ -144,16 +153,24 @@ func (w *worker) start(ctx context.Context) *process {
 			w.report(ctx)
 			return p
 		}
-		w.waiting = &corev1.ContainerStateWaiting{Reason: "ContainerCreating", Message: err.Error()}
-		if errors.Is(err, errNoImage) {
-			w.waiting.Reason = "ImagePullBackOff"
-		}
+		w.waiting = &corev1.ContainerStateWaiting{Reason: waitingReason(err), Message: err.Error()}
 		w.k.trouble(w.pod.Name, serverOf(w.pod), err.Error())
 		w.report(ctx)
 		if !w.sleep(ctx, retryAfter) {
 			return nil
 		}
 	}
+}
+
+// waitingReason is why a container that could not be started waits.
+func waitingReason(err error) string {
+	if _, ok := errors.AsType[noProgramError](err); ok {
+		return "ImagePullBackOff"
+	}
+	if errors.Is(err, errEnvironment) {
+		return "CreateContainerConfigError"
+	}
+	return "ContainerCreating"
 }
 
 // supervise returns when the process has ended.
@@ -188,7 +205,7 @@ func (w *worker) supervise(ctx context.Context, p *process) {
 			stop = nil
 			end()
 		case <-w.wake:
-			w.setReady(ctx, p, false)
+			w.thawed(ctx, p)
 		case v := <-verdicts:
 			if v == isDead && !stopping {
 				w.k.trouble(w.pod.Name, serverOf(w.pod), probeFailed)
@@ -212,6 +229,17 @@ func (w *worker) heard(ctx context.Context, p *process, v verdict) {
 	case isUnready:
 		w.setReady(ctx, p, false)
 	case isDead: // the caller ends the process
+	}
+}
+
+// thawed is called when the process was frozen, or goes on. Its probe says how it is then; without one it runs, so it is
+// ready.
+func (w *worker) thawed(ctx context.Context, p *process) {
+	switch {
+	case p.frozen.Load():
+		w.setReady(ctx, p, false)
+	case w.box.container.ReadinessProbe == nil && w.started:
+		w.setReady(ctx, p, true)
 	}
 }
 
