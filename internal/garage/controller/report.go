@@ -1,0 +1,111 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
+	"github.com/holdfast-dev/holdfast/internal/kit/apply"
+	"github.com/holdfast-dev/holdfast/internal/kit/events"
+	"github.com/holdfast-dev/holdfast/internal/kit/outcome"
+)
+
+// told are the conditions whose changes become events.
+var (
+	toldOfCluster = events.Rules{
+		Types:    []string{v1beta2.ConditionReady, v1beta2.ConditionStorageTopologyReady, v1beta2.ConditionQuorumAtRisk, v1beta2.ConditionPeerUnreachable},
+		Warnings: []string{v1beta2.ReasonReconcileFailed, v1beta2.ReasonPartitionsBelowQuorum, v1beta2.ReasonSustainedUnreachable},
+	}
+	toldOfNode = events.Rules{Types: []string{v1beta1.ConditionReady}, Warnings: []string{v1beta1.ReasonReconcileFailed}}
+)
+
+// hold reports what a person has to see to.
+func (p *pass) hold(why string) outcome.Outcome {
+	p.report.Failure = why
+	return outcome.Retry(whenUnsettled, why)
+}
+
+// failed reports what stands in the way: every foreign object by name, or the error itself. An object that moved, or an API
+// server that is busy, is no news to a person: the pass is only repeated.
+func (p *pass) failed(err error) outcome.Outcome {
+	foreign := apply.Foreign(err)
+	if len(foreign) == 0 {
+		if !passing(err) {
+			p.report.Failure = err.Error()
+		}
+		return outcome.Failed(err)
+	}
+	names := make([]string, 0, len(foreign))
+	for _, object := range foreign {
+		names = append(names, object.Kind+" "+object.Name)
+	}
+	return p.hold(strings.Join(names, ", ") + ": of a name that this GarageCluster needs, and not controlled by it; nothing of that name was written: " +
+		"delete or rename each, or rename the GarageCluster")
+}
+
+// passing says that an error goes away by itself.
+func passing(err error) bool {
+	for _, is := range []func(error) bool{
+		apierrors.IsConflict, apierrors.IsAlreadyExists, apierrors.IsTimeout, apierrors.IsServerTimeout,
+		apierrors.IsTooManyRequests, apierrors.IsServiceUnavailable, apierrors.IsInternalError,
+	} {
+		if is(err) {
+			return true
+		}
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// wake is when to look again if nothing happens.
+func (p *pass) wake() time.Duration {
+	layout := p.report.Layout
+	switch {
+	case p.busy || layout == nil || layout.Wanted || !layout.Settled || len(p.report.Workload.Later) > 0:
+		return whenBusy
+	case p.cluster.Status.Phase == v1beta2.PhaseRunning:
+		return whenSettled
+	}
+	return whenUnsettled
+}
+
+// writeStatus writes the statuses that changed, each with the resourceVersion that the pass was decided on: of two controllers that
+// decided on the same object, one fails here.
+func (p *pass) writeStatus(ctx context.Context) error {
+	now := p.Clock.Now()
+	nodes := map[string]v1beta1.GarageNodeStatus{}
+	for _, node := range p.nodes {
+		next := p.report.Node(node, now)
+		nodes[node.Name()] = next
+		if equality.Semantic.DeepEqual(node.GarageNode.Status, next) {
+			continue
+		}
+		previous := node.GarageNode.Status
+		node.GarageNode.Status = next
+		if err := p.Client.Status().Update(ctx, node.GarageNode); err != nil {
+			return fmt.Errorf("writing the status of GarageNode %s: %w", node.Name(), err)
+		}
+		p.Events.Report(node.GarageNode, events.Transitions(previous.Conditions, next.Conditions, toldOfNode))
+	}
+	next := p.report.Build(nodes, now)
+	key := client.ObjectKeyFromObject(p.cluster)
+	defer func() { p.Metrics.Conditions(v1beta2.KindGarageCluster, key, p.cluster.Status.Conditions) }()
+	if equality.Semantic.DeepEqual(p.cluster.Status, next) {
+		return nil
+	}
+	previous := p.cluster.Status
+	p.cluster.Status = next
+	if err := p.Client.Status().Update(ctx, p.cluster); err != nil {
+		p.cluster.Status = previous
+		return fmt.Errorf("writing the status of %s: %w", key, err)
+	}
+	p.Events.Report(p.cluster, events.Transitions(previous.Conditions, next.Conditions, toldOfCluster))
+	return nil
+}

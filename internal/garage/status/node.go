@@ -1,0 +1,150 @@
+package status
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
+	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
+	"github.com/holdfast-dev/holdfast/internal/garage/facts"
+	"github.com/holdfast-dev/holdfast/internal/kit/conditions"
+	"github.com/holdfast-dev/holdfast/internal/kit/fact"
+)
+
+// Node makes the status of one GarageNode. What was recorded of its identity stays as it is.
+func (r Report) Node(node facts.Node, now time.Time) v1beta1.GarageNodeStatus {
+	next := *node.GarageNode.Status.DeepCopy()
+	next.ObservedGeneration = node.GarageNode.Generation
+	id := r.recorded(node.Name())
+	view, seen := r.view()
+	if seen && id != "" {
+		next.Connected = new(r.connected(node.Name(), id))
+		next.LayoutVersion = new(int64(min(view.Layout.Version, math.MaxInt64)))
+		r.fillRole(&next, view.Layout, id)
+		r.fillSeen(&next, view.Status, id)
+	}
+	if process, known := r.known()[node.Name()]; known {
+		next.Version = upTo(process.Info.GarageVersion, 128)
+		next.DataPartition = space(next.DataPartition, process.Info.Data)
+		next.MetadataPartition = space(next.MetadataPartition, process.Info.Metadata)
+	}
+	ready := r.nodeReady(node, next)
+	next.Phase = v1beta2.PhasePending
+	switch {
+	case node.GarageNode.DeletionTimestamp != nil:
+		next.Phase = v1beta2.PhaseDeleting
+	case ready.Status == metav1.ConditionTrue:
+		next.Phase = v1beta2.PhaseReady
+	case ready.Reason == v1beta1.ReasonReconcileFailed:
+		next.Phase = v1beta2.PhaseFailed
+	}
+	next.Conditions = conditions.Set(node.GarageNode.Status.Conditions, node.GarageNode.Generation, now, ready)
+	return next
+}
+
+// fillRole is the role that the layout has for the node.
+func (r Report) fillRole(next *v1beta1.GarageNodeStatus, at adminapi.Layout, id adminapi.NodeID) {
+	i := slices.IndexFunc(at.Roles, func(role adminapi.NodeRole) bool { return role.ID == id })
+	next.InLayout = new(i >= 0)
+	next.Zone, next.Tags, next.Partitions = "", nil, nil
+	if i < 0 {
+		return
+	}
+	next.Zone, next.Tags = upTo(at.Roles[i].Zone, 253), slices.Clone(at.Roles[i].Tags[:min(len(at.Roles[i].Tags), 128)])
+	if partitions, known := at.Roles[i].StoredPartitions.Get(); known {
+		next.Partitions = new(int32(min(partitions, math.MaxInt32)))
+	}
+}
+
+// fillSeen is what another one sees of the node.
+func (r Report) fillSeen(next *v1beta1.GarageNodeStatus, seen adminapi.ClusterStatus, id adminapi.NodeID) {
+	for _, node := range seen.Nodes {
+		if node.ID != id {
+			continue
+		}
+		if address, known := node.Addr.Get(); known {
+			next.Address = upTo(address, 262)
+		}
+		if name, known := node.Hostname.Get(); known {
+			next.Hostname = upTo(name, 253)
+		}
+		if version, known := node.GarageVersion.Get(); known {
+			next.Version = upTo(version, 128)
+		}
+	}
+}
+
+// connected says that every other member which says something is connected to the node, or that the node is alone and
+// answers.
+func (r Report) connected(name string, id adminapi.NodeID) bool {
+	known := r.known()
+	_, answers := known[name]
+	others := 0
+	for other, process := range known {
+		if other == name {
+			continue
+		}
+		others++
+		if !slices.ContainsFunc(process.Status.Nodes, func(n adminapi.NodeStatus) bool { return n.ID == id && n.Up }) {
+			return false
+		}
+	}
+	return others > 0 || answers
+}
+
+func (r Report) nodeReady(node facts.Node, next v1beta1.GarageNodeStatus) metav1.Condition {
+	not := func(reason, message string) metav1.Condition {
+		return condition(v1beta1.ConditionReady, metav1.ConditionFalse, reason, message)
+	}
+	held := r.Identity.Held[node.Name()]
+	why := r.Processes.Of(node.Name()).Why()
+	switch {
+	case held != "":
+		return not(v1beta1.ReasonReconcileFailed, held)
+	case r.recorded(node.Name()) == "":
+		return not(v1beta1.ReasonNodeDisconnected, "it has not said who it is: "+why)
+	case next.Connected == nil || !*next.Connected:
+		return not(v1beta1.ReasonNodeDisconnected, disconnected(node, why))
+	case next.InLayout == nil || !*next.InLayout:
+		return not(v1beta1.ReasonNotInLayout, "it has no role in the layout yet")
+	case !node.External() && !r.Identity.Current[node.Name()]:
+		return not(v1beta1.ReasonNodeDisconnected, "its present Pod has not said who it is: "+why)
+	}
+	return condition(v1beta1.ConditionReady, metav1.ConditionTrue, v1beta1.ReasonNodeReady, "it is connected and has its role in the layout")
+}
+
+func disconnected(node facts.Node, why string) string {
+	if node.External() || why == "" {
+		return "the other nodes are not connected to it"
+	}
+	return "it does not answer, or the others are not connected to it: " + why
+}
+
+// space is a file system, kept as it was until another percent of it is used.
+func space(was *v1beta1.Partition, said fact.Fact[adminapi.Space]) *v1beta1.Partition {
+	now, known := said.Get()
+	if !known || now.Total == 0 || now.Available > now.Total {
+		return was
+	}
+	total := resource.NewQuantity(int64(min(now.Total, math.MaxInt64)), resource.BinarySI)
+	used := int32(float64(now.Total-now.Available) / float64(now.Total) * 100)
+	if was != nil && was.UsedPercent != nil && *was.UsedPercent == used && was.Total != nil && was.Total.Cmp(*total) == 0 {
+		return was
+	}
+	return &v1beta1.Partition{Total: total, Available: resource.NewQuantity(int64(min(now.Available, math.MaxInt64)), resource.BinarySI), UsedPercent: &used}
+}
+
+// upTo bounds what comes from a process: a status that is too long for its schema would be refused as a whole.
+func upTo(text string, bytes int) string {
+	return strings.ToValidUTF8(text[:min(len(text), bytes)], "")
+}
+
+func condition(kind string, value metav1.ConditionStatus, reason, message string) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: value, Reason: reason, Message: message}
+}

@@ -1,0 +1,157 @@
+package garagecluster
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
+	garagecontroller "github.com/holdfast-dev/holdfast/internal/garage/controller"
+	"github.com/holdfast-dev/holdfast/internal/kit/events"
+	"github.com/holdfast-dev/holdfast/internal/kit/manager"
+	"github.com/holdfast-dev/holdfast/internal/kit/metrics"
+	"github.com/holdfast-dev/holdfast/test/envtest/env"
+	"github.com/holdfast-dev/holdfast/test/sim/kubelet"
+)
+
+func TestMain(m *testing.M) { env.Main(m) }
+
+const (
+	// wait bounds whatever has to happen, on a machine that has much else to do.
+	wait = 3 * time.Minute
+	// image is the Garage that runs where a test is not about versions.
+	image = "dxflrs/garage:v2.4.1"
+)
+
+// A lab is a namespace of the test's own with everything that looks after it.
+type lab struct {
+	testing.TB
+	*gomega.WithT
+	env       *env.Env
+	client    client.Client // as administrator, uncached
+	namespace string
+	kubelet   *kubelet.Kubelet
+}
+
+// start makes a lab with real servers and the controller, which sees the lab's namespace alone.
+func start(tb testing.TB) *lab {
+	tb.Helper()
+	l := &lab{TB: tb, WithT: gomega.NewWithT(tb), env: env.Start(tb)}
+	l.SetDefaultEventuallyTimeout(wait)
+	l.SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	l.client, l.namespace = l.env.Client, l.env.Namespace(tb)
+	l.kubelet = kubelet.Start(tb, l.env.Config, kubelet.Options{Namespace: l.namespace, Servers: kubelet.GarageFromEnv(tb)})
+	l.Cleanup(func() {
+		if l.Failed() {
+			for _, event := range l.kubelet.History() {
+				l.Log(event)
+			}
+			l.tell()
+		}
+	})
+	l.startController()
+	return l
+}
+
+// startController runs the controller until the test ends.
+func (l *lab) startController() {
+	l.Helper()
+	mgr, err := manager.New(l.env.Config, manager.Options{
+		Scheme: env.NewScheme(), FieldOwner: garagecontroller.Owner, Cached: garagecontroller.Cached(),
+		MetricsAddress: "0", ProbeAddress: "0", WatchNamespaces: []string{l.namespace},
+	})
+	if err != nil {
+		l.Fatal(err)
+	}
+	reconciler := &garagecontroller.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{},
+		Events:       events.Recorder{Events: mgr.GetEventRecorder(garagecontroller.Owner)},
+		Metrics:      metrics.New(prometheus.NewRegistry()),
+		DefaultImage: image,
+	}
+	unique := true // names of controllers, in one process: tests run several
+	if err := reconciler.Setup(mgr, controller.Options{
+		MaxConcurrentReconciles: 8, RateLimiter: manager.RateLimiter(), SkipNameValidation: &unique,
+	}); err != nil {
+		l.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	l.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			l.Error("the controller:", err)
+		}
+	})
+}
+
+// cluster is a GarageCluster of three nodes, as small as they can be.
+func (l *lab) cluster(name string, change ...func(*v1beta2.GarageCluster)) *v1beta2.GarageCluster {
+	l.Helper()
+	size := resource.MustParse("1Gi")
+	cluster := &v1beta2.GarageCluster{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name},
+		Spec: v1beta2.GarageClusterSpec{Storage: v1beta2.StorageSpec{
+			Replicas: new(int32(3)),
+			Metadata: &v1beta2.VolumeConfig{VolumeShape: v1beta2.VolumeShape{Size: &size}},
+			Data:     &v1beta2.DataVolumeConfig{VolumeShape: v1beta2.VolumeShape{Size: &size}},
+		}},
+	}
+	for _, do := range change {
+		do(cluster)
+	}
+	l.Expect(l.client.Create(l.Context(), cluster)).To(gomega.Succeed())
+	return cluster
+}
+
+// isTrue waits until the condition is True for the present generation.
+func (l *lab) isTrue(cluster *v1beta2.GarageCluster, condition string) {
+	l.Helper()
+	l.Eventually(func(g gomega.Gomega) {
+		g.Expect(l.client.Get(l.Context(), client.ObjectKeyFromObject(cluster), cluster)).To(gomega.Succeed())
+		found := meta.FindStatusCondition(cluster.Status.Conditions, condition)
+		g.Expect(found).NotTo(gomega.BeNil())
+		g.Expect(found.Status).To(gomega.Equal(metav1.ConditionTrue), found.Message)
+		g.Expect(found.ObservedGeneration).To(gomega.Equal(cluster.Generation))
+	}).Should(gomega.Succeed())
+}
+
+// nodes are the GarageNodes by name.
+func (l *lab) nodes() map[string]v1beta1.GarageNode {
+	l.Helper()
+	var list v1beta1.GarageNodeList
+	l.Expect(l.client.List(l.Context(), &list, client.InNamespace(l.namespace))).To(gomega.Succeed())
+	found := map[string]v1beta1.GarageNode{}
+	for _, node := range list.Items {
+		found[node.Name] = node
+	}
+	return found
+}
+
+// tell writes what there is into the log of a test that failed.
+func (l *lab) tell() {
+	var clusters v1beta2.GarageClusterList
+	var nodes v1beta1.GarageNodeList
+	for _, list := range []client.ObjectList{&clusters, &nodes} {
+		if err := l.client.List(context.Background(), list, client.InNamespace(l.namespace)); err != nil {
+			l.Log(err)
+		}
+	}
+	for _, cluster := range clusters.Items {
+		l.Logf("%s: %+v", cluster.Name, cluster.Status)
+	}
+	for _, node := range nodes.Items {
+		l.Logf("%s: %+v", node.Name, node.Status)
+	}
+}
