@@ -311,6 +311,14 @@ func TestDecide(t *testing.T) {
 				TargetRevision: revisionNew, Current: "demo-0", Pending: []string{"demo-2", "demo-1"},
 			}},
 		},
+		"a server that cannot come up as it is goes on with its step that has not come about, whatever the others are": {
+			world: world(with(server(0, revisionOld, crashes), server(1, revisionOld), server(2, revisionOld)),
+				journalled(v1beta1.RolloutStatus{TargetRevision: revisionNew, Current: "demo-0"}),
+				unsettled("m", nil, settled.Unsettled{Group: "stream A/S", Reason: v1beta1.ReasonGroupsCatchingUp, Servers: []string{"demo-0", "demo-1"}})),
+			want: want{step: restart("demo-0"), next: restart("demo-0"), journal: &v1beta1.RolloutStatus{
+				TargetRevision: revisionNew, Current: "demo-0", Pending: []string{"demo-2", "demo-1"},
+			}},
+		},
 		"a step that is under way waits for the others, and not for its own server": {
 			world: world(with(server(0, revisionOld), server(1, revisionOld), server(2, "bad", down)),
 				journalled(v1beta1.RolloutStatus{TargetRevision: "bad", Current: "demo-2"}),
