@@ -13,6 +13,7 @@ import (
 
 // One manifest becomes a store: three identities, one version of the layout, and every Pod in the S3 Service.
 func TestOneManifestBecomesAStore(t *testing.T) {
+	t.Parallel()
 	l := start(t)
 	cluster := l.cluster("garage")
 	begun := time.Now()
@@ -40,6 +41,7 @@ func TestOneManifestBecomesAStore(t *testing.T) {
 
 // More replicas are one edit, and come one version at a time.
 func TestGrowth(t *testing.T) {
+	t.Parallel()
 	l := start(t)
 	cluster := l.cluster("garage")
 	l.isTrue(cluster, v1beta2.ConditionReady)

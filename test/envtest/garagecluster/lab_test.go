@@ -2,21 +2,26 @@ package garagecluster
 
 import (
 	"context"
+	"flag"
 	"testing"
 	"time"
 
 	"github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
+	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 	garagecontroller "github.com/holdfast-dev/holdfast/internal/garage/controller"
+	"github.com/holdfast-dev/holdfast/internal/garage/credentials"
 	"github.com/holdfast-dev/holdfast/internal/kit/events"
 	"github.com/holdfast-dev/holdfast/internal/kit/manager"
 	"github.com/holdfast-dev/holdfast/internal/kit/metrics"
@@ -24,7 +29,16 @@ import (
 	"github.com/holdfast-dev/holdfast/test/sim/kubelet"
 )
 
-func TestMain(m *testing.M) { env.Main(m) }
+// parallel is how many tests run at a time: they wait for servers and clocks, and hardly use the machine.
+const parallel = "4"
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", parallel); err != nil {
+		panic(err)
+	}
+	env.Main(m)
+}
 
 const (
 	// wait bounds whatever has to happen, on a machine that has much else to do.
@@ -41,6 +55,8 @@ type lab struct {
 	client    client.Client // as administrator, uncached
 	namespace string
 	kubelet   *kubelet.Kubelet
+	// requests are the controller's to the API server.
+	requests env.Requests
 }
 
 // start makes a lab with real servers and the controller, which sees the lab's namespace alone.
@@ -66,7 +82,9 @@ func start(tb testing.TB) *lab {
 // startController runs the controller until the test ends.
 func (l *lab) startController() {
 	l.Helper()
-	mgr, err := manager.New(l.env.Config, manager.Options{
+	config := rest.CopyConfig(l.env.Config)
+	config.Wrap(l.requests.Through)
+	mgr, err := manager.New(config, manager.Options{
 		Scheme: env.NewScheme(), FieldOwner: garagecontroller.Owner, Cached: garagecontroller.Cached(),
 		MetricsAddress: "0", ProbeAddress: "0", WatchNamespaces: []string{l.namespace},
 	})
@@ -137,6 +155,16 @@ func (l *lab) nodes() map[string]v1beta1.GarageNode {
 		found[node.Name] = node
 	}
 	return found
+}
+
+// admin is the Admin API of a Pod, for a test that does something behind the controller's back.
+func (l *lab) admin(cluster, pod string) *adminapi.Client {
+	l.Helper()
+	var secret corev1.Secret
+	l.Expect(l.client.Get(l.Context(), client.ObjectKey{Namespace: l.namespace, Name: credentials.AdminName(cluster)}, &secret)).To(gomega.Succeed())
+	api, err := adminapi.New("http://"+l.kubelet.Addr(pod)+":3903", string(secret.Data[credentials.KeyAdmin]), nil)
+	l.Expect(err).NotTo(gomega.HaveOccurred())
+	return api
 }
 
 // tell writes what there is into the log of a test that failed.
