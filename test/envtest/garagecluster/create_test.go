@@ -15,9 +15,9 @@ import (
 func TestOneManifestBecomesAStore(t *testing.T) {
 	t.Parallel()
 	l := start(t)
-	cluster := l.cluster("garage")
+	cluster := l.cluster()
 	begun := time.Now()
-	l.isTrue(cluster, v1beta2.ConditionReady)
+	l.isReady(cluster)
 	t.Logf("ready in %s", time.Since(begun).Round(100*time.Millisecond))
 	if version := cluster.Status.LayoutVersion; version == nil || *version != 1 {
 		t.Errorf("the layout's version is %v, and all roles come at once", version)
@@ -43,12 +43,12 @@ func TestOneManifestBecomesAStore(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	l := start(t)
-	cluster := l.cluster("garage")
-	l.isTrue(cluster, v1beta2.ConditionReady)
+	cluster := l.cluster()
+	l.isReady(cluster)
 	grown := cluster.DeepCopy()
 	grown.Spec.Storage.Replicas = new(int32(5))
 	l.Expect(l.client.Patch(t.Context(), grown, client.MergeFrom(cluster))).To(gomega.Succeed())
-	l.isTrue(grown, v1beta2.ConditionReady)
+	l.isReady(grown)
 	if version := *grown.Status.LayoutVersion; version != 3 || *grown.Status.ReadyReplicas != 5 {
 		t.Errorf("version %d with %d nodes, want 3 with 5", version, *grown.Status.ReadyReplicas)
 	}

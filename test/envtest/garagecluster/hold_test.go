@@ -20,8 +20,8 @@ import (
 func TestADiskThatComesBackEmpty(t *testing.T) {
 	t.Parallel()
 	l := start(t)
-	cluster := l.cluster("garage")
-	l.isTrue(cluster, v1beta2.ConditionReady)
+	cluster := l.cluster()
+	l.isReady(cluster)
 	before := l.nodes()["garage-storage-1"]
 	l.kubelet.EmptyClaim("metadata-garage-storage-1-0")
 	l.Expect(l.client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: "garage-storage-1-0"}})).To(gomega.Succeed())
@@ -38,7 +38,7 @@ func TestADiskThatComesBackEmpty(t *testing.T) {
 	if pod.Labels[v1beta2.LabelS3Member] != "" {
 		t.Error("a process without a role is in the S3 Service")
 	}
-	layout, err := l.admin("garage", "garage-storage-0-0").GetClusterLayout(t.Context())
+	layout, err := l.admin("garage-storage-0-0").GetClusterLayout(t.Context())
 	if err != nil || layout.Version != 1 || len(layout.Roles) != 3 || len(layout.Staged) != 0 {
 		t.Errorf("the layout is %+v, %v", layout, err)
 	}
@@ -48,9 +48,9 @@ func TestADiskThatComesBackEmpty(t *testing.T) {
 func TestSomebodyElseStages(t *testing.T) {
 	t.Parallel()
 	l := start(t)
-	cluster := l.cluster("garage")
-	l.isTrue(cluster, v1beta2.ConditionReady)
-	api := l.admin("garage", "garage-storage-2-0")
+	cluster := l.cluster()
+	l.isReady(cluster)
+	api := l.admin("garage-storage-2-0")
 	theirs := adminapi.Assign(adminapi.NodeID("ee00000000000000000000000000000000000000000000000000000000000000"),
 		adminapi.Role{Zone: "theirs", Capacity: adminapi.Bytes(1 << 30)})
 	if _, err := api.UpdateClusterLayout(t.Context(), adminapi.LayoutChange{Roles: []adminapi.RoleChange{theirs}}); err != nil {
@@ -87,8 +87,8 @@ func TestSomebodyElseStages(t *testing.T) {
 func TestAtRest(t *testing.T) {
 	t.Parallel()
 	l := start(t)
-	cluster := l.cluster("garage")
-	l.isTrue(cluster, v1beta2.ConditionReady)
+	cluster := l.cluster()
+	l.isReady(cluster)
 	// Hostnames of others reach a member some ten seconds later, and are told once.
 	l.Eventually(func() int {
 		l.requests.Take()

@@ -114,31 +114,31 @@ func (l *lab) startController() {
 	})
 }
 
+// clusterName is the name of the one GarageCluster in a lab.
+const clusterName = "garage"
+
 // cluster is a GarageCluster of three nodes, as small as they can be.
-func (l *lab) cluster(name string, change ...func(*v1beta2.GarageCluster)) *v1beta2.GarageCluster {
+func (l *lab) cluster() *v1beta2.GarageCluster {
 	l.Helper()
 	size := resource.MustParse("1Gi")
 	cluster := &v1beta2.GarageCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: name},
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: clusterName},
 		Spec: v1beta2.GarageClusterSpec{Storage: v1beta2.StorageSpec{
 			Replicas: new(int32(3)),
 			Metadata: &v1beta2.VolumeConfig{VolumeShape: v1beta2.VolumeShape{Size: &size}},
 			Data:     &v1beta2.DataVolumeConfig{VolumeShape: v1beta2.VolumeShape{Size: &size}},
 		}},
 	}
-	for _, do := range change {
-		do(cluster)
-	}
 	l.Expect(l.client.Create(l.Context(), cluster)).To(gomega.Succeed())
 	return cluster
 }
 
-// isTrue waits until the condition is True for the present generation.
-func (l *lab) isTrue(cluster *v1beta2.GarageCluster, condition string) {
+// isReady waits until the GarageCluster is Ready at its present generation.
+func (l *lab) isReady(cluster *v1beta2.GarageCluster) {
 	l.Helper()
 	l.Eventually(func(g gomega.Gomega) {
 		g.Expect(l.client.Get(l.Context(), client.ObjectKeyFromObject(cluster), cluster)).To(gomega.Succeed())
-		found := meta.FindStatusCondition(cluster.Status.Conditions, condition)
+		found := meta.FindStatusCondition(cluster.Status.Conditions, v1beta2.ConditionReady)
 		g.Expect(found).NotTo(gomega.BeNil())
 		g.Expect(found.Status).To(gomega.Equal(metav1.ConditionTrue), found.Message)
 		g.Expect(found.ObservedGeneration).To(gomega.Equal(cluster.Generation))
@@ -158,10 +158,10 @@ func (l *lab) nodes() map[string]v1beta1.GarageNode {
 }
 
 // admin is the Admin API of a Pod, for a test that does something behind the controller's back.
-func (l *lab) admin(cluster, pod string) *adminapi.Client {
+func (l *lab) admin(pod string) *adminapi.Client {
 	l.Helper()
 	var secret corev1.Secret
-	l.Expect(l.client.Get(l.Context(), client.ObjectKey{Namespace: l.namespace, Name: credentials.AdminName(cluster)}, &secret)).To(gomega.Succeed())
+	l.Expect(l.client.Get(l.Context(), client.ObjectKey{Namespace: l.namespace, Name: credentials.AdminName(clusterName)}, &secret)).To(gomega.Succeed())
 	api, err := adminapi.New("http://"+l.kubelet.Addr(pod)+":3903", string(secret.Data[credentials.KeyAdmin]), nil)
 	l.Expect(err).NotTo(gomega.HaveOccurred())
 	return api
