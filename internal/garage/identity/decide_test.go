@@ -41,6 +41,22 @@ func TestDecide(t *testing.T) {
 		"a recorded one that says nothing stays as it is": {
 			nodes: []Node{{Name: "a", Recorded: id("a"), RecordedPod: "pod-1", Said: silent}},
 		},
+		"what one says or not stops nobody else": {
+			nodes: []Node{
+				{Name: "a", Said: silent},
+				{Name: "b", Recorded: id("b"), RecordedPod: "pod-2", Said: says("e", "2")},
+				{Name: "c", Recorded: id("c"), Said: silent},
+				{Name: "d", Recorded: id("d"), RecordedPod: "pod-4", Said: says("d", "4")},
+				{Name: "f", Said: says("f", "5")},
+			},
+			want: Plan{
+				Records: []Record{{Node: "f", ID: id("f"), Pod: "pod-5"}},
+				Held: map[string]string{
+					"b": "its disk is another one: it is node eeeeeeeeeeeeeeee by its metadata, and was bbbbbbbbbbbbbbbb: give it its disk back",
+				},
+				Current: map[string]bool{"d": true},
+			},
+		},
 		"another Pod with the same disk is recorded": {
 			nodes: []Node{{Name: "a", Recorded: id("a"), RecordedPod: "pod-1", Said: says("a", "2")}},
 			want:  Plan{Records: []Record{{Node: "a", ID: id("a"), Pod: "pod-2"}}},

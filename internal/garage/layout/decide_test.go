@@ -534,6 +534,10 @@ func TestTheWriterOfTheFirstLayoutIsNotHeld(t *testing.T) {
 	if w := b.world(); w.chooseWriter().Name != "g-storage-1" {
 		t.Errorf("writer %+v", w.chooseWriter())
 	}
+	b.node(0).Held, b.silent["g-storage-0"] = "", "no answer"
+	if w := b.world(); w.chooseWriter().Name != "g-storage-1" {
+		t.Errorf("writer %+v, which says nothing", w.chooseWriter())
+	}
 }
 
 func TestAtMost256StorageNodes(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 // have to answer, agree and see each other.
 func Why(members []Member, without string) string {
 	var why []string
-	asked := 0
 	var first *Member
 	for i := range members {
 		member := &members[i]
@@ -27,13 +26,12 @@ func Why(members []Member, without string) string {
 			why = append(why, member.Name+" does not say: "+member.Says.Why())
 			continue
 		}
-		asked++
 		if first == nil {
 			first = member
 		}
 		why = append(why, lacks(members, *member, says, *first, without)...)
 	}
-	if asked == 0 && len(why) == 0 {
+	if first == nil && len(why) == 0 {
 		why = append(why, "nobody says how the store is")
 	}
 	return words.Reasons(why)

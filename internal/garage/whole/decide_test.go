@@ -94,6 +94,18 @@ func TestWhy(t *testing.T) {
 		"but the others do": {
 			members: silence(second(func(s *Says) { s.Status.Nodes[0].Up = false }), 2), without: "g-2", want: "g-1 does not see g-0",
 		},
+		"one is silent, and another says that it is degraded": {
+			members: silence(second(func(s *Says) { s.Health.Status = adminapi.Degraded }), 0),
+			want:    "g-0 does not say: no answer; g-1 says degraded: 3 of 3 storage nodes, 256 of 256 partitions",
+		},
+		"one is external, and another says that it is degraded": {
+			members: func() []Member {
+				members := second(func(s *Says) { s.Health.Status = adminapi.Degraded })
+				members[0].External = true
+				return members
+			}(),
+			want: "g-1 says degraded: 3 of 3 storage nodes, 256 of 256 partitions",
+		},
 		"alone and away": {members: silence(store(1, nil), 0), without: "g-0", want: "nobody says how the store is"},
 	} {
 		if got := Why(c.members, c.without); got != c.want {

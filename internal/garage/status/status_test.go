@@ -1,0 +1,295 @@
+package status
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
+	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
+	"github.com/holdfast-dev/holdfast/internal/garage/facts"
+	"github.com/holdfast-dev/holdfast/internal/garage/layout"
+	"github.com/holdfast-dev/holdfast/internal/garage/workload"
+	"github.com/holdfast-dev/holdfast/internal/kit/fact"
+	"github.com/holdfast-dev/holdfast/internal/kit/gates"
+)
+
+var now = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+
+func id(i int) adminapi.NodeID { return adminapi.NodeID(strings.Repeat(fmt.Sprintf("%02x", i+1), 32)) }
+
+func name(i int) string { return fmt.Sprintf("g-storage-%d", i) }
+
+// resting is a report of three nodes with which all is well, in version 2 of the layout.
+func resting() Report {
+	r := Report{
+		Cluster:   &v1beta2.GarageCluster{ObjectMeta: metav1.ObjectMeta{Name: "g", Generation: 3}},
+		Nodes:     &facts.Nodes{},
+		Processes: facts.Processes{},
+		Layout:    &layout.Plan{Version: 2, Settled: true},
+	}
+	r.Identity.Current, r.Identity.Held = map[string]bool{}, map[string]string{}
+	said := facts.Process{
+		Info:    adminapi.NodeInfo{GarageVersion: "v2.4.1", Data: fact.Known(adminapi.Space{Available: 75, Total: 100})},
+		Health:  adminapi.ClusterHealth{Status: adminapi.Healthy, KnownNodes: 3, ConnectedNodes: 3, StorageNodes: 3, StorageNodesUp: 3, Partitions: 256, PartitionsQuorum: 256, PartitionsAllOK: 256},
+		Layout:  adminapi.Layout{Version: 2},
+		History: adminapi.LayoutHistory{CurrentVersion: 2, MinAck: 2, Versions: []adminapi.LayoutVersion{{Version: 2, Status: adminapi.Current, StorageNodes: 3}, {Version: 1, Status: adminapi.Historical, StorageNodes: 2}}},
+	}
+	for i := range 3 {
+		said.Layout.Roles = append(said.Layout.Roles, adminapi.NodeRole{ID: id(i), Role: adminapi.Role{Zone: "z", Tags: []string{"t"}}, StoredPartitions: fact.Known[uint64](256)})
+	}
+	for i := range 3 {
+		node := &v1beta1.GarageNode{ObjectMeta: metav1.ObjectMeta{Name: name(i), Generation: 1}, Status: v1beta1.GarageNodeStatus{NodeID: string(id(i))}}
+		*r.Nodes = append(*r.Nodes, facts.Node{GarageNode: node})
+		r.Wanted = append(r.Wanted, name(i))
+		r.Identity.Current[name(i)] = true
+		own := said
+		own.ID, own.Status = id(i), adminapi.ClusterStatus{LayoutVersion: 2}
+		for j := range 3 {
+			own.Status.Nodes = append(own.Status.Nodes, adminapi.NodeStatus{ID: id(j), Up: true, Addr: fact.Known(fmt.Sprintf("10.0.0.%d:3901", j))})
+		}
+		r.Processes[name(i)] = fact.Known(own)
+	}
+	return r
+}
+
+// says changes what one process says.
+func says(r Report, i int, do func(*facts.Process)) {
+	process, _ := r.Processes.Of(name(i)).Get()
+	process.Status.Nodes = append([]adminapi.NodeStatus{}, process.Status.Nodes...)
+	do(&process)
+	r.Processes[name(i)] = fact.Known(process)
+}
+
+func silence(r Report, i int) { r.Processes[name(i)] = fact.Unknown[facts.Process]("no answer") }
+
+func (r Report) all() (v1beta2.GarageClusterStatus, map[string]v1beta1.GarageNodeStatus) {
+	nodes := map[string]v1beta1.GarageNodeStatus{}
+	for _, node := range r.nodes() {
+		nodes[node.Name()] = r.Node(node, now)
+	}
+	return r.Build(nodes, now), nodes
+}
+
+func told(list []metav1.Condition, kind string) string {
+	c := meta.FindStatusCondition(list, kind)
+	if c == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+}
+
+func TestConditions(t *testing.T) {
+	const (
+		ready    = v1beta2.ConditionReady
+		topology = v1beta2.ConditionStorageTopologyReady
+		risk     = v1beta2.ConditionQuorumAtRisk
+		peer     = v1beta2.ConditionPeerUnreachable
+		first    = "g-storage-0's Ready"
+	)
+	for label, c := range map[string]struct {
+		change func(*Report)
+		want   map[string]string
+	}{
+		"all is well": {
+			change: func(*Report) {},
+			want: map[string]string{
+				ready:    "True ClusterReady: 3 nodes are connected and have their roles",
+				topology: "True Converged: version 2 of the layout has every node",
+				risk:     "False AllPartitionsQuorate: every partition can be written",
+				peer:     "False AllReachable: no node has been away for ten minutes",
+				first:    "True NodeReady: it is connected and has its role in the layout",
+			},
+		},
+		"a warning is told and stops nothing": {
+			change: func(r *Report) { r.Warning = "Secret mine has changed" },
+			want:   map[string]string{ready: "True ClusterReady: 3 nodes are connected and have their roles; Secret mine has changed"},
+		},
+		"a failure comes first": {
+			change: func(r *Report) { r.Failure = "Secret mine does not exist"; silence(*r, 0) },
+			want:   map[string]string{ready: "False ReconcileFailed: Secret mine does not exist"},
+		},
+		"a node is silent": {
+			change: func(r *Report) {
+				silence(*r, 0)
+				delete(r.Identity.Current, name(0))
+				for i := 1; i < 3; i++ {
+					says(*r, i, func(p *facts.Process) { p.Status.Nodes[0].Up = false })
+				}
+			},
+			want: map[string]string{
+				ready: "False NotAllReplicasReady: 2 of 3 nodes are ready",
+				first: "False NodeDisconnected: it does not answer, or the others are not connected to it: no answer",
+			},
+		},
+		"a node is silent, and the others have not noticed": {
+			change: func(r *Report) { silence(*r, 0); delete(r.Identity.Current, name(0)) },
+			want: map[string]string{
+				ready: "False NotAllReplicasReady: 2 of 3 nodes are ready",
+				first: "False NodeDisconnected: its present Pod has not said who it is: no answer",
+			},
+		},
+		"a node has another disk": {
+			change: func(r *Report) { r.Identity.Held[name(0)] = "its disk is another one" },
+			want:   map[string]string{first: "False ReconcileFailed: its disk is another one"},
+		},
+		"a node has said nothing ever": {
+			change: func(r *Report) { silence(*r, 0); (*r.Nodes)[0].GarageNode.Status.NodeID = "" },
+			want:   map[string]string{first: "False NodeDisconnected: it has not said who it is: no answer"},
+		},
+		"a node has no role": {
+			change: func(r *Report) {
+				for i := range 3 {
+					says(*r, i, func(p *facts.Process) { p.Layout.Roles = p.Layout.Roles[1:] })
+				}
+			},
+			want: map[string]string{first: "False NotInLayout: it has no role in the layout yet"},
+		},
+		"nodes are still to come": {
+			change: func(r *Report) {
+				r.Wanted = append(r.Wanted, name(3), name(4))
+				r.Workload = workload.Plan{Add: []string{name(3)}, Later: []string{name(4)}}
+			},
+			want: map[string]string{
+				ready:    "False NotAllReplicasReady: 3 of 5 nodes are ready",
+				topology: "False AddingMembers: still to come: g-storage-3, g-storage-4",
+			},
+		},
+		"a node is too much": {
+			change: func(r *Report) { r.Wanted = r.Wanted[:2]; r.Workload.Surplus = []string{name(2)} },
+			want: map[string]string{
+				ready:    "False StorageTopologyNotReady: g-storage-2 is not asked for any more, and is not taken away: put spec.storage.replicas back",
+				topology: "False DrainingMember: g-storage-2 is not asked for any more, and is not taken away: put spec.storage.replicas back",
+			},
+		},
+		"a change of the layout waits": {
+			change: func(r *Report) {
+				r.Layout.Wanted, r.Layout.Gates = true, []gates.Gate{{Name: layout.GateConnected, Why: "g-storage-1 is not connected to g-storage-2"}}
+			},
+			want: map[string]string{topology: "False WaitingForLayoutSync: a change waits: g-storage-1 is not connected to g-storage-2"},
+		},
+		"Garage refuses the layout": {
+			change: func(r *Report) { r.Layout.Wanted, r.Layout.Refused = true, "too few zones" },
+			want:   map[string]string{topology: "False WaitingForLayoutSync: Garage refuses the next layout: too few zones"},
+		},
+		"somebody else has staged": {
+			change: func(r *Report) {
+				r.Layout.Gates, r.Layout.Foreign = []gates.Gate{{Name: layout.GateStaging}}, []string{"node 01 without a role"}
+			},
+			want: map[string]string{topology: "False WaitingForLayoutSync: somebody else has staged a change, which is neither applied nor dropped: node 01 without a role"},
+		},
+		"a version is taken over": {
+			change: func(r *Report) {
+				says(*r, 2, func(p *facts.Process) {
+					p.History.Trackers = map[adminapi.NodeID]adminapi.Tracker{id(0): {Sync: 1}}
+				})
+			},
+			want: map[string]string{topology: "False WaitingForLayoutSync: version 2 of the layout is being taken over"},
+		},
+		"one member does not see every storage node": {
+			change: func(r *Report) {
+				says(*r, 1, func(p *facts.Process) { p.Health.Status, p.Health.StorageNodesUp = adminapi.Degraded, 2 })
+			},
+			want: map[string]string{ready: "False LayoutNotReady: a member does not see every node of the layout"},
+		},
+		"partitions cannot be written": {
+			change: func(r *Report) {
+				says(*r, 1, func(p *facts.Process) { p.Health.Status, p.Health.PartitionsQuorum = adminapi.OutOfService, 200 })
+			},
+			want: map[string]string{risk: "True PartitionsBelowQuorum: 56 of 256 partitions cannot be written"},
+		},
+		"a node has been away for ten minutes": {
+			change: func(r *Report) {
+				says(*r, 1, func(p *facts.Process) {
+					p.Status.Nodes[0].Up, p.Status.Nodes[0].LastSeenSecondsAgo = false, fact.Known[uint64](600)
+				})
+			},
+			want: map[string]string{peer: "True SustainedUnreachable: g-storage-0: away for ten minutes or more"},
+		},
+		"a node has been away for less": {
+			change: func(r *Report) {
+				says(*r, 1, func(p *facts.Process) {
+					p.Status.Nodes[0].Up, p.Status.Nodes[0].LastSeenSecondsAgo = false, fact.Known[uint64](599)
+				})
+			},
+			want: map[string]string{peer: "False AllReachable: no node has been away for ten minutes"},
+		},
+	} {
+		t.Run(label, func(t *testing.T) {
+			r := resting()
+			c.change(&r)
+			cluster, nodes := r.all()
+			for kind, want := range c.want {
+				got := told(cluster.Conditions, kind)
+				if kind == first {
+					got = told(nodes[name(0)].Conditions, v1beta1.ConditionReady)
+				}
+				if got != want {
+					t.Errorf("%s is\n%s, want\n%s", kind, got, want)
+				}
+			}
+		})
+	}
+}
+
+// What nobody has said anything about stays as it was reported.
+func TestSilenceChangesNoFigure(t *testing.T) {
+	r := resting()
+	was, nodes := r.all()
+	r.Cluster.Status = was
+	for i := range *r.Nodes {
+		(*r.Nodes)[i].GarageNode.Status = nodes[name(i)]
+		silence(r, i)
+	}
+	r.Identity.Current, r.Layout = map[string]bool{}, nil
+	is, _ := r.all()
+	is.Conditions, was.Conditions, is.Phase, was.Phase = nil, nil, "", ""
+	is.ReadyReplicas, is.StorageReadyReplicas, was.ReadyReplicas, was.StorageReadyReplicas = nil, nil, nil, nil
+	if diff := cmp.Diff(was, is); diff != "" {
+		t.Errorf("(-was +is):\n%s", diff)
+	}
+}
+
+// A disk that fills up is told of percent by percent.
+func TestSpaceIsToldByThePercent(t *testing.T) {
+	r := resting()
+	_, nodes := r.all()
+	(*r.Nodes)[0].GarageNode.Status = nodes[name(0)]
+	for used, same := range map[uint64]bool{259: true, 260: false, 250: true} {
+		says(r, 0, func(p *facts.Process) { p.Info.Data = fact.Known(adminapi.Space{Available: 1000 - used, Total: 1000}) })
+		(*r.Nodes)[0].GarageNode.Status.DataPartition = &v1beta1.Partition{
+			Total: space(nil, fact.Known(adminapi.Space{Available: 750, Total: 1000})).Total, Available: nodes[name(0)].DataPartition.Available, UsedPercent: new(int32(25)),
+		}
+		next := r.Node((*r.Nodes)[0], now).DataPartition
+		if (*next.UsedPercent == 25) != same || same && next.Available.Cmp(*nodes[name(0)].DataPartition.Available) != 0 {
+			t.Errorf("%d of 1000 used: %d%%, %s available", used, *next.UsedPercent, next.Available)
+		}
+	}
+}
+
+func TestFigures(t *testing.T) {
+	r := resting()
+	r.Layout.Journal = &layout.Journal{Version: 2, Hash: strings.Repeat("ab", 32)}
+	cluster, nodes := r.all()
+	if cluster.ClusterID != string(id(0)) || *cluster.LayoutVersion != 2 || cluster.Phase != v1beta2.PhaseRunning || cluster.BuildInfo.Version != "v2.4.1" {
+		t.Errorf("%+v", cluster)
+	}
+	if versions := cluster.LayoutHistory.Versions; len(versions) != 2 || *versions[0].Version != 1 || *versions[1].StorageNodes != 3 {
+		t.Errorf("history %+v", versions)
+	}
+	if diff := cmp.Diff(r.Layout.Journal, Journal(cluster.LayoutChange)); diff != "" {
+		t.Errorf("the journal comes back as (-want +got):\n%s", diff)
+	}
+	if node := nodes[name(1)]; node.Zone != "z" || *node.Partitions != 256 || node.Address != "10.0.0.1:3901" || !*node.Connected || !*node.InLayout || *node.DataPartition.UsedPercent != 25 {
+		t.Errorf("%+v", node)
+	}
+	if Journal(v1beta2.LayoutChange{}) != nil {
+		t.Error("nothing reads as a journal")
+	}
+}
