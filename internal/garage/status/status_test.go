@@ -277,17 +277,21 @@ func TestFigures(t *testing.T) {
 	r := resting()
 	r.Layout.Journal = &layout.Journal{Version: 2, Hash: strings.Repeat("ab", 32)}
 	cluster, nodes := r.all()
-	if cluster.ClusterID != string(id(0)) || *cluster.LayoutVersion != 2 || cluster.Phase != v1beta2.PhaseRunning || cluster.BuildInfo.Version != "v2.4.1" {
-		t.Errorf("%+v", cluster)
+	versions, node := cluster.LayoutHistory.Versions, nodes[name(1)]
+	got := []any{
+		cluster.ClusterID, *cluster.LayoutVersion, cluster.Phase, cluster.BuildInfo.Version, *cluster.Replicas, *cluster.ScaleReplicas,
+		len(versions), *versions[0].Version, *versions[1].StorageNodes,
+		node.Zone, *node.Partitions, node.Address, *node.Connected, *node.InLayout, *node.DataPartition.UsedPercent,
 	}
-	if versions := cluster.LayoutHistory.Versions; len(versions) != 2 || *versions[0].Version != 1 || *versions[1].StorageNodes != 3 {
-		t.Errorf("history %+v", versions)
+	want := []any{
+		string(id(0)), int64(2), v1beta2.PhaseRunning, "v2.4.1", int32(3), int32(3), 2, int64(1), int32(3),
+		"z", int32(256), "10.0.0.1:3901", true, true, int32(25),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(r.Layout.Journal, Journal(cluster.LayoutChange)); diff != "" {
 		t.Errorf("the journal comes back as (-want +got):\n%s", diff)
-	}
-	if node := nodes[name(1)]; node.Zone != "z" || *node.Partitions != 256 || node.Address != "10.0.0.1:3901" || !*node.Connected || !*node.InLayout || *node.DataPartition.UsedPercent != 25 {
-		t.Errorf("%+v", node)
 	}
 	if Journal(v1beta2.LayoutChange{}) != nil {
 		t.Error("nothing reads as a journal")
