@@ -64,7 +64,11 @@ func buildCargo(crate Crate, work, lock string) []string {
 
 // cargo runs cargo in dir. Servers for tests have little to do: light optimisation builds in two thirds of the time.
 func (b *Box) cargo(ctx context.Context, dir string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "cargo", args...)
+	program, err := exec.LookPath("cargo")
+	if err != nil {
+		program = filepath.Join(cargoHome(), "bin", "cargo")
+	}
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CARGO_PROFILE_RELEASE_OPT_LEVEL=1", "CARGO_PROFILE_RELEASE_STRIP=true")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -73,17 +77,21 @@ func (b *Box) cargo(ctx context.Context, dir string, args ...string) error {
 	return nil
 }
 
+// cargoHome is where cargo and what it fetches lie; empty if the user has no home.
+func cargoHome() string {
+	if home := os.Getenv("CARGO_HOME"); home != "" {
+		return home
+	}
+	user, err := os.UserHomeDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(user, ".cargo")
+}
+
 // copyCrate copies what cargo has fetched.
 func copyCrate(name, version, target string) error {
-	home := os.Getenv("CARGO_HOME")
-	if home == "" {
-		user, err := os.UserHomeDir()
-		if err != nil {
-			return err
-		}
-		home = filepath.Join(user, ".cargo")
-	}
-	pattern := filepath.Join(home, "registry", "src", "*", name+"-"+version)
+	pattern := filepath.Join(cargoHome(), "registry", "src", "*", name+"-"+version)
 	found, err := filepath.Glob(pattern)
 	if err != nil {
 		return err

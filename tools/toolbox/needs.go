@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -26,9 +27,9 @@ func (n Need) met() bool {
 	if _, err := exec.LookPath(n.Command); err == nil {
 		return true
 	}
-	// A user's PATH often leaves out the folders of the administrator's commands.
-	for _, dir := range []string{"/usr/sbin/", "/sbin/"} {
-		if info, err := os.Stat(dir + n.Command); err == nil && info.Mode()&0o111 != 0 {
+	// A user's PATH often leaves out the folders of the administrator's commands, and a shell that reads no profile that of cargo.
+	for _, dir := range []string{"/usr/sbin", "/sbin", filepath.Join(cargoHome(), "bin")} {
+		if info, err := os.Stat(filepath.Join(dir, n.Command)); err == nil && info.Mode()&0o111 != 0 {
 			return true
 		}
 	}
