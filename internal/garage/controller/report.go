@@ -2,13 +2,10 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
@@ -33,35 +30,16 @@ func (p *pass) hold(why string) outcome.Outcome {
 	return outcome.Retry(whenUnsettled, why)
 }
 
-// failed reports what stands in the way: every foreign object by name, or the error itself. An object that moved, or an API
-// server that is busy, is no news to a person: the pass is only repeated.
+// failed reports what stands in the way.
 func (p *pass) failed(err error) outcome.Outcome {
-	foreign := apply.Foreign(err)
-	if len(foreign) == 0 {
-		if !passing(err) {
-			p.report.Failure = err.Error()
-		}
-		return outcome.Failed(err)
+	problem, foreign := apply.Problem(err, v1beta2.KindGarageCluster)
+	if problem != "" {
+		p.report.Failure = problem
 	}
-	names := make([]string, 0, len(foreign))
-	for _, object := range foreign {
-		names = append(names, object.Kind+" "+object.Name)
+	if foreign {
+		return outcome.Retry(whenUnsettled, "foreign objects")
 	}
-	return p.hold(strings.Join(names, ", ") + ": of a name that this GarageCluster needs, and not controlled by it; nothing of that name was written: " +
-		"delete or rename each, or rename the GarageCluster")
-}
-
-// passing says that an error goes away by itself.
-func passing(err error) bool {
-	for _, is := range []func(error) bool{
-		apierrors.IsConflict, apierrors.IsAlreadyExists, apierrors.IsTimeout, apierrors.IsServerTimeout,
-		apierrors.IsTooManyRequests, apierrors.IsServiceUnavailable, apierrors.IsInternalError,
-	} {
-		if is(err) {
-			return true
-		}
-	}
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return outcome.Failed(err)
 }
 
 // wake is when to look again if nothing happens.

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
 	"github.com/holdfast-dev/holdfast/internal/kit/conditions"
+	"github.com/holdfast-dev/holdfast/internal/kit/words"
 )
 
 // most is how many versions of a layout are reported.
@@ -29,7 +30,7 @@ func (r Report) Build(nodes map[string]v1beta1.GarageNodeStatus, now time.Time) 
 	}
 	next.ScaleSelector = r.ScaleSelector
 	if view, seen := r.view(); seen {
-		next.BuildInfo.Version = upTo(view.Info.GarageVersion, 128)
+		next.BuildInfo.Version = words.UpTo(view.Info.GarageVersion, 128)
 		next.LayoutHistory = history(view.History)
 		next.Health = r.health()
 		next.ClusterID = r.clusterID(next.ClusterID)
@@ -37,7 +38,7 @@ func (r Report) Build(nodes map[string]v1beta1.GarageNodeStatus, now time.Time) 
 	}
 	if r.Layout != nil {
 		next.LayoutChange = change(r.Layout.Journal)
-		next.LayoutDiagnosis = upTo(r.diagnosis(), 4096)
+		next.LayoutDiagnosis = words.UpTo(r.diagnosis(), 4096)
 		if r.Layout.Version > 0 {
 			next.LayoutVersion = new(int64(min(r.Layout.Version, math.MaxInt64)))
 		}

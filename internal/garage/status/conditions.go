@@ -18,7 +18,7 @@ func change(journal *layout.Journal) v1beta2.LayoutChange {
 	if journal == nil {
 		return v1beta2.LayoutChange{}
 	}
-	return v1beta2.LayoutChange{Version: int64(journal.Version), Hash: journal.Hash, Refused: upTo(journal.Refused, 1024)}
+	return v1beta2.LayoutChange{Version: int64(journal.Version), Hash: journal.Hash, Refused: words.UpTo(journal.Refused, 1024)}
 }
 
 // Journal is the other way round: what the status says, as the layout's concern reads it.

@@ -3,7 +3,6 @@ package status
 import (
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -15,6 +14,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
 	"github.com/holdfast-dev/holdfast/internal/kit/conditions"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
+	"github.com/holdfast-dev/holdfast/internal/kit/words"
 )
 
 // Node makes the status of one GarageNode. What was recorded of its identity stays as it is.
@@ -30,7 +30,7 @@ func (r Report) Node(node facts.Node, now time.Time) v1beta1.GarageNodeStatus {
 		r.fillSeen(&next, view.Status, id)
 	}
 	if process, known := r.known()[node.Name()]; known {
-		next.Version = upTo(process.Info.GarageVersion, 128)
+		next.Version = words.UpTo(process.Info.GarageVersion, 128)
 		next.DataPartition = space(next.DataPartition, process.Info.Data)
 		next.MetadataPartition = space(next.MetadataPartition, process.Info.Metadata)
 	}
@@ -56,7 +56,7 @@ func (r Report) fillRole(next *v1beta1.GarageNodeStatus, at adminapi.Layout, id 
 	if i < 0 {
 		return
 	}
-	next.Zone, next.Tags = upTo(at.Roles[i].Zone, 253), slices.Clone(at.Roles[i].Tags[:min(len(at.Roles[i].Tags), 128)])
+	next.Zone, next.Tags = words.UpTo(at.Roles[i].Zone, 253), slices.Clone(at.Roles[i].Tags[:min(len(at.Roles[i].Tags), 128)])
 	if partitions, known := at.Roles[i].StoredPartitions.Get(); known {
 		next.Partitions = new(int32(min(partitions, math.MaxInt32)))
 	}
@@ -69,13 +69,13 @@ func (r Report) fillSeen(next *v1beta1.GarageNodeStatus, seen adminapi.ClusterSt
 			continue
 		}
 		if address, known := node.Addr.Get(); known {
-			next.Address = upTo(address, 262)
+			next.Address = words.UpTo(address, 262)
 		}
 		if name, known := node.Hostname.Get(); known {
-			next.Hostname = upTo(name, 253)
+			next.Hostname = words.UpTo(name, 253)
 		}
 		if version, known := node.GarageVersion.Get(); known {
-			next.Version = upTo(version, 128)
+			next.Version = words.UpTo(version, 128)
 		}
 	}
 }
@@ -138,11 +138,6 @@ func space(was *v1beta1.Partition, said fact.Fact[adminapi.Space]) *v1beta1.Part
 		return was
 	}
 	return &v1beta1.Partition{Total: total, Available: resource.NewQuantity(int64(min(now.Available, math.MaxInt64)), resource.BinarySI), UsedPercent: &used}
-}
-
-// upTo bounds what comes from a process: a status that is too long for its schema would be refused as a whole.
-func upTo(text string, bytes int) string {
-	return strings.ToValidUTF8(text[:min(len(text), bytes)], "")
 }
 
 func condition(kind string, value metav1.ConditionStatus, reason, message string) metav1.Condition {

@@ -1,8 +1,12 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // A ForeignError says that an object of a rendered name exists and is not controlled by the object that it
@@ -27,4 +31,35 @@ func Foreign(err error) []*ForeignError {
 		return []*ForeignError{foreign}
 	}
 	return nil
+}
+
+// Problem is what a person has to know of an error of a pass over an object of that kind: every foreign object by name and
+// what to do, with foreign true, or the error itself. It is empty for what goes away by itself, an object that moved or an
+// API server that is busy: such a pass is only repeated.
+func Problem(err error, kind string) (message string, foreign bool) {
+	objects := Foreign(err)
+	if len(objects) == 0 {
+		if passing(err) {
+			return "", false
+		}
+		return err.Error(), false
+	}
+	names := make([]string, 0, len(objects))
+	for _, object := range objects {
+		names = append(names, object.Kind+" "+object.Name)
+	}
+	return fmt.Sprintf("%s: of a name that this %s needs, and not controlled by it; nothing of that name was written: delete or rename each, or rename the %s",
+		strings.Join(names, ", "), kind, kind), true
+}
+
+func passing(err error) bool {
+	for _, is := range []func(error) bool{
+		apierrors.IsConflict, apierrors.IsAlreadyExists, apierrors.IsTimeout, apierrors.IsServerTimeout,
+		apierrors.IsTooManyRequests, apierrors.IsServiceUnavailable, apierrors.IsInternalError,
+	} {
+		if is(err) {
+			return true
+		}
+	}
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

@@ -1,6 +1,7 @@
 package apply_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -295,5 +296,33 @@ func TestForeignDigsThroughErrors(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestProblem(t *testing.T) {
+	gone := schema.GroupResource{Resource: "configmaps"}
+	forbidden := apierrors.NewForbidden(gone, "a", errors.New("no role"))
+	for name, c := range map[string]struct {
+		err     error
+		want    string
+		foreign bool
+	}{
+		"an error":          {err: errors.New("no disk"), want: "no disk"},
+		"a conflict":        {err: fmt.Errorf("x: %w", apierrors.NewConflict(gone, "a", errors.New("moved")))},
+		"a busy API server": {err: apierrors.NewTooManyRequests("slowly", 1)},
+		"no time":           {err: fmt.Errorf("x: %w", context.DeadlineExceeded)},
+		"the end":           {err: context.Canceled},
+		"something refused": {err: forbidden, want: forbidden.Error()},
+		"objects of another": {
+			err:     errors.Join(&apply.ForeignError{Kind: "Secret", Name: "a"}, fmt.Errorf("x: %w", &apply.ForeignError{Kind: "Service", Name: "b"})),
+			foreign: true,
+			want: "Secret a, Service b: of a name that this Thing needs, and not controlled by it; nothing of that name was written: " +
+				"delete or rename each, or rename the Thing",
+		},
+	} {
+		got, is := apply.Problem(c.err, "Thing")
+		if got != c.want || is != c.foreign {
+			t.Errorf("%s: %q, %v", name, got, is)
+		}
 	}
 }

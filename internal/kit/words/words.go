@@ -1,4 +1,4 @@
-// Package words puts lists into messages, which have a bound.
+// Package words puts lists and what others say into messages and fields, which have a bound.
 package words
 
 import (
@@ -25,4 +25,10 @@ func some(list []string, most int, separator, last string) string {
 		return fmt.Sprintf("%s%sand %d more", strings.Join(list[:most], separator), last, more)
 	}
 	return strings.Join(list, separator)
+}
+
+// UpTo cuts what comes from somewhere else to so many bytes, at a rune's edge: a field that is too long for its schema would
+// have the whole object refused.
+func UpTo(text string, bytes int) string {
+	return strings.ToValidUTF8(text[:min(len(text), bytes)], "")
 }

@@ -28,3 +28,11 @@ func TestLists(t *testing.T) {
 		})
 	}
 }
+
+func TestUpTo(t *testing.T) {
+	for text, want := range map[string]string{"": "", "abc": "abc", "abcd": "abc", "abé": "ab", "a\xffc": "ac"} {
+		if got := UpTo(text, 3); got != want {
+			t.Errorf("%q to 3 bytes is %q, want %q", text, got, want)
+		}
+	}
+}

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/apply"
+	"github.com/holdfast-dev/holdfast/internal/kit/words"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
 	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
@@ -88,7 +88,7 @@ const maxReason = 512
 func toRestart(rendered *corev1.ConfigMap, reason string) *corev1.ConfigMap {
 	out := rendered.DeepCopy()
 	annotate(out, v1beta1.AnnotationConfigApply, string(v1beta1.ApplyRestart))
-	annotate(out, v1beta1.AnnotationRestartReason, strings.ToValidUTF8(reason[:min(len(reason), maxReason)], ""))
+	annotate(out, v1beta1.AnnotationRestartReason, words.UpTo(reason, maxReason))
 	return out
 }
 

@@ -2,7 +2,6 @@ package status
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/conditions"
+	"github.com/holdfast-dev/holdfast/internal/kit/words"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/facts"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/reload"
 	"github.com/holdfast-dev/holdfast/internal/nats/cluster/render"
@@ -64,7 +64,7 @@ func serverEntries(r Report, servers facts.Servers) []v1beta1.ServerStatus {
 		}
 		entry.Ready = new(servers.Get(name).NotReady() == "")
 		if reported, ok := r.Settled.Servers[name]; ok {
-			entry.Version, entry.ConfigRevision = upTo(reported.Version, 64), upTo(reported.ConfigRevision, 63)
+			entry.Version, entry.ConfigRevision = words.UpTo(reported.Version, 64), words.UpTo(reported.ConfigRevision, 63)
 		}
 		entries = append(entries, entry)
 	}
@@ -109,7 +109,7 @@ func configStatus(r Report) v1beta1.ConfigStatus {
 		RestartReason: r.Cluster.Status.Config.RestartReason,
 	}
 	if r.RestartReason != "" {
-		config.RestartReason = upTo(r.RestartReason, 1024)
+		config.RestartReason = words.UpTo(r.RestartReason, 1024)
 	}
 	return config
 }
@@ -123,12 +123,6 @@ func appliedBy(r Report) v1beta1.ApplyMethod {
 		}
 	}
 	return v1beta1.ApplyRestart
-}
-
-// upTo bounds what comes from a server or from a configuration that somebody has edited: a status that is too long for its
-// schema would be refused as a whole.
-func upTo(text string, bytes int) string {
-	return strings.ToValidUTF8(text[:min(len(text), bytes)], "")
 }
 
 func jetstreamStatus(r Report) *v1beta1.JetStreamStatus {
