@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
+	"github.com/holdfast-dev/holdfast/internal/garage/render"
 	"github.com/holdfast-dev/holdfast/internal/kit/outcome"
 )
 
@@ -39,7 +40,7 @@ func (p *pass) api(ctx context.Context, node facts.Node) (*adminapi.Client, erro
 // token is that of the Secret which the Pod names: after a change of the token not every process has the new one.
 func (p *pass) token(ctx context.Context, node facts.Node) (string, error) {
 	for _, container := range node.Pod.Spec.Containers {
-		if container.Name != facts.Container {
+		if container.Name != render.ContainerGarage {
 			continue
 		}
 		for _, variable := range container.Env {

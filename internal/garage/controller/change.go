@@ -28,9 +28,14 @@ func (p *pass) changeLayout(ctx context.Context) outcome.Outcome {
 		return outcome.Failed(err)
 	}
 	journal := p.cluster.Status.LayoutChange
+	var nodes facts.Nodes // those that the action is taken on: a Pod may be at another address by then
 	actor := layout.Actor{
-		Reread: func(ctx context.Context) layout.World { return p.rereadLayout(ctx, journal) },
-		Of:     func(id adminapi.NodeID) (layout.API, error) { return p.writer(ctx, id) },
+		Reread: func(ctx context.Context) layout.World {
+			var world layout.World
+			world, nodes = p.rereadLayout(ctx, journal)
+			return world
+		},
+		Of: func(id adminapi.NodeID) (layout.API, error) { return p.writer(ctx, nodes, id) },
 	}
 	p.busy = true
 	out, err := actor.Act(ctx, *plan.Action)
@@ -117,9 +122,9 @@ func mixed(nodes facts.Nodes, processes facts.Processes) string {
 }
 
 // rereadLayout makes the World that the layout is written on: objects from the API server, and new answers.
-func (p *pass) rereadLayout(ctx context.Context, journal v1beta2.LayoutChange) layout.World {
-	unknown := func(why string) layout.World {
-		return layout.World{Nodes: []layout.Node{{Name: p.cluster.Name, View: fact.Unknown[layout.View](why)}}}
+func (p *pass) rereadLayout(ctx context.Context, journal v1beta2.LayoutChange) (layout.World, facts.Nodes) {
+	unknown := func(why string) (layout.World, facts.Nodes) {
+		return layout.World{Nodes: []layout.Node{{Name: p.cluster.Name, View: fact.Unknown[layout.View](why)}}}, nil
 	}
 	read := facts.Read(ctx, p.Live, p.cluster)
 	nodes, known := read.Get()
@@ -135,12 +140,12 @@ func (p *pass) rereadLayout(ctx context.Context, journal v1beta2.LayoutChange) l
 	if live.UID != p.cluster.UID || live.ResourceVersion != p.cluster.ResourceVersion {
 		return unknown("the GarageCluster was changed meanwhile")
 	}
-	return world
+	return world, nodes
 }
 
 // writer is the Admin API of the node that is told.
-func (p *pass) writer(ctx context.Context, id adminapi.NodeID) (layout.API, error) {
-	for _, node := range p.nodes {
+func (p *pass) writer(ctx context.Context, nodes facts.Nodes, id adminapi.NodeID) (layout.API, error) {
+	for _, node := range nodes {
 		if facts.Recorded(node.GarageNode) == id && node.Pod != nil && !node.External() {
 			return p.api(ctx, node)
 		}

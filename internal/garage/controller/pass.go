@@ -97,11 +97,11 @@ func (p *pass) render(context.Context) outcome.Outcome {
 func (p *pass) renderAll() error {
 	in := render.Input{
 		Cluster: p.cluster, DefaultImage: p.DefaultImage,
-		RPC:   render.SecretKey{Name: p.secrets.RPC, Key: credentials.KeyRPC},
-		Admin: render.SecretKey{Name: p.secrets.Static, Key: credentials.KeyAdmin},
+		RPC:   render.SecretKey{Name: p.secrets.RPC, Key: render.KeyRPCSecret},
+		Admin: render.SecretKey{Name: p.secrets.Static, Key: render.KeyAdminToken},
 	}
 	if p.secrets.Metrics {
-		in.Metrics = render.SecretKey{Name: p.secrets.Static, Key: credentials.KeyMetrics}
+		in.Metrics = render.SecretKey{Name: p.secrets.Static, Key: render.KeyMetricsToken}
 	}
 	var err error
 	if p.plan, err = render.NewPlan(in); err != nil {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
+	"github.com/holdfast-dev/holdfast/internal/garage/render"
 	"github.com/holdfast-dev/holdfast/internal/kit/apply"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 )
@@ -71,10 +72,10 @@ func observe(ctx context.Context, live client.Reader, cluster *v1beta2.GarageClu
 	}
 	w := World{Cluster: cluster.Name, UID: cluster.UID, NodesMayRun: nodesMayRun, Static: read}
 	if network := cluster.Spec.Network; network != nil {
-		w.RPC = named(network.RPCSecretRef, KeyRPC)
+		w.RPC = named(network.RPCSecretRef, render.KeyRPCSecret)
 	}
 	if admin := cluster.Spec.Admin; admin != nil {
-		w.Admin, w.Metrics = named(admin.AdminTokenSecretRef, KeyAdmin), named(admin.MetricsTokenSecretRef, KeyMetrics)
+		w.Admin, w.Metrics = named(admin.AdminTokenSecretRef, render.KeyAdminToken), named(admin.MetricsTokenSecretRef, render.KeyMetricsToken)
 	}
 	w.OwnRPC = read(RPCName(cluster.Name, w.RPC != nil))
 	if w.Admin == nil {
@@ -88,14 +89,14 @@ func create(ctx context.Context, applier *apply.Applier, cluster *v1beta2.Garage
 	data := action.Data
 	switch action.Kind {
 	case GenerateRPC:
-		data = map[string][]byte{KeyRPC: []byte(random())}
+		data = map[string][]byte{render.KeyRPCSecret: []byte(random())}
 	case GenerateAdmin:
-		data = map[string][]byte{KeyAdmin: []byte(random())}
+		data = map[string][]byte{render.KeyAdminToken: []byte(random())}
 	case TakeRPC, Publish:
 	}
 	return applier.ApplyAt(ctx, cluster, &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Name: action.Name, Namespace: cluster.Namespace, Labels: map[string]string{v1beta2.LabelCluster: cluster.Name}},
+		ObjectMeta: metav1.ObjectMeta{Name: action.Name, Namespace: cluster.Namespace, Labels: render.Labels(cluster.Name)},
 		Type:       corev1.SecretTypeOpaque,
 		Immutable:  new(true),
 		Data:       data,

@@ -10,14 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/holdfast-dev/holdfast/internal/garage/render"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
-)
-
-// Keys of the Secrets, and the default ones of those that the spec names.
-const (
-	KeyRPC     = "rpc-secret"
-	KeyAdmin   = "admin-token"
-	KeyMetrics = "metrics-token"
 )
 
 // An ActionKind is one Secret that is created.
@@ -63,7 +57,7 @@ func RPCName(cluster string, named bool) string {
 	if named {
 		return cluster + "-rpc-secret-snapshot"
 	}
-	return cluster + "-rpc-secret"
+	return render.RPCSecretName(cluster)
 }
 
 // AdminName is the Secret with a generated token.
@@ -72,7 +66,7 @@ func AdminName(cluster string) string { return cluster + "-admin-token" }
 // StaticName is the Secret with those tokens.
 func StaticName(cluster string, data map[string][]byte) string {
 	sum := sha256.New()
-	for _, key := range []string{KeyAdmin, KeyMetrics} {
+	for _, key := range []string{render.KeyAdminToken, render.KeyMetricsToken} {
 		fmt.Fprintf(sum, "%s %d %s\n", key, len(data[key]), data[key])
 	}
 	return cluster + "-credentials-" + hex.EncodeToString(sum.Sum(nil))[:16]
@@ -100,7 +94,7 @@ func rpc(w World, plan *Plan) bool {
 	named, problem := w.RPC.value(rpcForm, "64 hexadecimal digits")
 	switch {
 	case kept != nil:
-		return rpcKept(plan, string(kept.Data[KeyRPC]), named, w.RPC)
+		return rpcKept(plan, string(kept.Data[render.KeyRPCSecret]), named, w.RPC)
 	case w.NodesMayRun:
 		plan.Wait = fmt.Sprintf("Secret %s is gone, and nodes may run with the RPC secret that was in it: put it back", plan.RPC)
 	case w.RPC == nil:
@@ -108,7 +102,7 @@ func rpc(w World, plan *Plan) bool {
 	case problem != "":
 		plan.Wait = problem
 	default:
-		plan.Action = &Action{Kind: TakeRPC, Name: plan.RPC, Data: map[string][]byte{KeyRPC: []byte(named)}}
+		plan.Action = &Action{Kind: TakeRPC, Name: plan.RPC, Data: map[string][]byte{render.KeyRPCSecret: []byte(named)}}
 	}
 	return false
 }
@@ -116,7 +110,7 @@ func rpc(w World, plan *Plan) bool {
 // rpcKept checks the Secret that nodes are started with.
 func rpcKept(plan *Plan, kept, named string, ref *Reference) bool {
 	if !rpcForm.MatchString(kept) {
-		plan.Wait = fmt.Sprintf("key %s of Secret %s is not 64 hexadecimal digits: put it back as it was", KeyRPC, plan.RPC)
+		plan.Wait = fmt.Sprintf("key %s of Secret %s is not 64 hexadecimal digits: put it back as it was", render.KeyRPCSecret, plan.RPC)
 		return false
 	}
 	if ref != nil && named != "" && named != kept {
@@ -137,8 +131,8 @@ func static(w World, plan *Plan) bool {
 	if !ok {
 		return false
 	}
-	plan.Static, plan.Token = StaticName(w.Cluster, data), string(data[KeyAdmin])
-	_, plan.Metrics = data[KeyMetrics]
+	plan.Static, plan.Token = StaticName(w.Cluster, data), string(data[render.KeyAdminToken])
+	_, plan.Metrics = data[render.KeyMetricsToken]
 	kept, ok := own(w, plan, w.Static(plan.Static), plan.Static)
 	if !ok {
 		return false
@@ -163,12 +157,12 @@ func tokens(w World, plan *Plan) (map[string][]byte, bool) {
 			plan.Action = &Action{Kind: GenerateAdmin, Name: AdminName(w.Cluster)}
 			return nil, false
 		}
-		admin = &Reference{Name: kept.Name, Key: KeyAdmin, Secret: fact.Known(kept)}
+		admin = &Reference{Name: kept.Name, Key: render.KeyAdminToken, Secret: fact.Known(kept)}
 	}
 	for _, of := range []struct {
 		key string
 		ref *Reference
-	}{{KeyAdmin, admin}, {KeyMetrics, w.Metrics}} {
+	}{{render.KeyAdminToken, admin}, {render.KeyMetricsToken, w.Metrics}} {
 		value, problem := of.ref.value(bearer, bearerForm)
 		if problem != "" {
 			plan.Wait = problem

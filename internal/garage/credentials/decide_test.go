@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/holdfast-dev/holdfast/internal/garage/render"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 )
 
@@ -35,9 +36,9 @@ func ref(s *corev1.Secret, key string) *Reference {
 func complete() World {
 	return World{
 		Cluster: "g", UID: uid,
-		OwnRPC:   fact.Known(secret("g-rpc-secret", uid, KeyRPC, digits)),
-		OwnAdmin: fact.Known(secret("g-admin-token", uid, KeyAdmin, "token")),
-		Static:   holding(map[string][]byte{KeyAdmin: []byte("token")}),
+		OwnRPC:   fact.Known(secret("g-rpc-secret", uid, render.KeyRPCSecret, digits)),
+		OwnAdmin: fact.Known(secret("g-admin-token", uid, render.KeyAdminToken, "token")),
+		Static:   holding(map[string][]byte{render.KeyAdminToken: []byte("token")}),
 	}
 }
 
@@ -53,9 +54,9 @@ func holding(data map[string][]byte) func(string) fact.Fact[*corev1.Secret] {
 
 func TestDecide(t *testing.T) {
 	none, unknown := fact.Known[*corev1.Secret](nil), fact.Unknown[*corev1.Secret]("forbidden")
-	static := StaticName("g", map[string][]byte{KeyAdmin: []byte("token")})
-	named := secret("mine", "", KeyRPC, digits+"\n", KeyAdmin, "mine-1", KeyMetrics, "seen", "dotted", "a.b", "short", "0a")
-	both := map[string][]byte{KeyAdmin: []byte("mine-1"), KeyMetrics: []byte("seen")}
+	static := StaticName("g", map[string][]byte{render.KeyAdminToken: []byte("token")})
+	named := secret("mine", "", render.KeyRPCSecret, digits+"\n", render.KeyAdminToken, "mine-1", render.KeyMetricsToken, "seen", "dotted", "a.b", "short", "0a")
+	both := map[string][]byte{render.KeyAdminToken: []byte("mine-1"), render.KeyMetricsToken: []byte("seen")}
 	for name, c := range map[string]struct {
 		change func(*World)
 		want   Plan
@@ -76,29 +77,29 @@ func TestDecide(t *testing.T) {
 			want:   Plan{RPC: "g-rpc-secret", Wait: "Secret g-rpc-secret cannot be read: forbidden"},
 		},
 		"nor over somebody else's": {
-			change: func(w *World) { w.OwnRPC = fact.Known(secret("g-rpc-secret", "other", KeyRPC, digits)) },
+			change: func(w *World) { w.OwnRPC = fact.Known(secret("g-rpc-secret", "other", render.KeyRPCSecret, digits)) },
 			want:   Plan{RPC: "g-rpc-secret", Foreign: []string{"g-rpc-secret"}},
 		},
 		"nor over nobody's": {
-			change: func(w *World) { w.OwnRPC = fact.Known(secret("g-rpc-secret", "", KeyRPC, digits)) },
+			change: func(w *World) { w.OwnRPC = fact.Known(secret("g-rpc-secret", "", render.KeyRPCSecret, digits)) },
 			want:   Plan{RPC: "g-rpc-secret", Foreign: []string{"g-rpc-secret"}},
 		},
 		"a damaged one is waited for": {
-			change: func(w *World) { w.OwnRPC = fact.Known(secret("g-rpc-secret", uid, KeyRPC, "x")) },
+			change: func(w *World) { w.OwnRPC = fact.Known(secret("g-rpc-secret", uid, render.KeyRPCSecret, "x")) },
 			want:   Plan{RPC: "g-rpc-secret", Wait: "key rpc-secret of Secret g-rpc-secret is not 64 hexadecimal digits: put it back as it was"},
 		},
 		"a named one is taken": {
-			change: func(w *World) { w.OwnRPC, w.RPC = none, ref(named, KeyRPC) },
+			change: func(w *World) { w.OwnRPC, w.RPC = none, ref(named, render.KeyRPCSecret) },
 			want: Plan{RPC: "g-rpc-secret-snapshot", Action: &Action{
-				Kind: TakeRPC, Name: "g-rpc-secret-snapshot", Data: map[string][]byte{KeyRPC: []byte(digits)},
+				Kind: TakeRPC, Name: "g-rpc-secret-snapshot", Data: map[string][]byte{render.KeyRPCSecret: []byte(digits)},
 			}},
 		},
 		"and not a second time": {
-			change: func(w *World) { w.OwnRPC, w.RPC, w.NodesMayRun = none, ref(named, KeyRPC), true },
+			change: func(w *World) { w.OwnRPC, w.RPC, w.NodesMayRun = none, ref(named, render.KeyRPCSecret), true },
 			want:   Plan{RPC: "g-rpc-secret-snapshot", Wait: "Secret g-rpc-secret-snapshot is gone, and nodes may run with the RPC secret that was in it: put it back"},
 		},
 		"one that does not exist is waited for": {
-			change: func(w *World) { w.OwnRPC, w.RPC = none, ref(nil, KeyRPC) },
+			change: func(w *World) { w.OwnRPC, w.RPC = none, ref(nil, render.KeyRPCSecret) },
 			want:   Plan{RPC: "g-rpc-secret-snapshot", Wait: "Secret mine does not exist"},
 		},
 		"one without the key": {
@@ -110,22 +111,26 @@ func TestDecide(t *testing.T) {
 			want:   Plan{RPC: "g-rpc-secret-snapshot", Wait: "key short of Secret mine is not as Garage takes it: want 64 hexadecimal digits"},
 		},
 		"one that cannot be read": {
-			change: func(w *World) { w.OwnRPC, w.RPC = none, &Reference{Name: "mine", Key: KeyRPC, Secret: unknown} },
-			want:   Plan{RPC: "g-rpc-secret-snapshot", Wait: "Secret mine cannot be read: forbidden"},
+			change: func(w *World) {
+				w.OwnRPC, w.RPC = none, &Reference{Name: "mine", Key: render.KeyRPCSecret, Secret: unknown}
+			},
+			want: Plan{RPC: "g-rpc-secret-snapshot", Wait: "Secret mine cannot be read: forbidden"},
 		},
 		"a named one that has changed is reported": {
-			change: func(w *World) { w.RPC = ref(secret("mine", "", KeyRPC, strings.Repeat("0b", 32)), KeyRPC) },
+			change: func(w *World) {
+				w.RPC = ref(secret("mine", "", render.KeyRPCSecret, strings.Repeat("0b", 32)), render.KeyRPCSecret)
+			},
 			want: Plan{
 				RPC: "g-rpc-secret-snapshot", Static: static, Token: "token",
 				Warning: "key rpc-secret of Secret mine is not what it was when the GarageCluster was made, and the nodes go on with what it was: put it back",
 			},
 		},
 		"a named one that is the same": {
-			change: func(w *World) { w.RPC = ref(named, KeyRPC) },
+			change: func(w *World) { w.RPC = ref(named, render.KeyRPCSecret) },
 			want:   Plan{RPC: "g-rpc-secret-snapshot", Static: static, Token: "token"},
 		},
 		"one that has gone since is not needed": {
-			change: func(w *World) { w.RPC = ref(nil, KeyRPC) },
+			change: func(w *World) { w.RPC = ref(nil, render.KeyRPCSecret) },
 			want:   Plan{RPC: "g-rpc-secret-snapshot", Static: static, Token: "token"},
 		},
 		"a token is made": {
@@ -141,14 +146,14 @@ func TestDecide(t *testing.T) {
 			want:   Plan{RPC: "g-rpc-secret", Wait: "Secret g-admin-token cannot be read: forbidden"},
 		},
 		"a named token is published": {
-			change: func(w *World) { w.Admin, w.OwnAdmin = ref(named, KeyAdmin), unknown },
-			want: Plan{RPC: "g-rpc-secret", Token: "mine-1", Static: StaticName("g", map[string][]byte{KeyAdmin: []byte("mine-1")}), Action: &Action{
-				Kind: Publish, Name: StaticName("g", map[string][]byte{KeyAdmin: []byte("mine-1")}), Data: map[string][]byte{KeyAdmin: []byte("mine-1")},
+			change: func(w *World) { w.Admin, w.OwnAdmin = ref(named, render.KeyAdminToken), unknown },
+			want: Plan{RPC: "g-rpc-secret", Token: "mine-1", Static: StaticName("g", map[string][]byte{render.KeyAdminToken: []byte("mine-1")}), Action: &Action{
+				Kind: Publish, Name: StaticName("g", map[string][]byte{render.KeyAdminToken: []byte("mine-1")}), Data: map[string][]byte{render.KeyAdminToken: []byte("mine-1")},
 			}},
 		},
 		"with that for metrics": {
 			change: func(w *World) {
-				w.Admin, w.Metrics, w.Static = ref(named, KeyAdmin), ref(named, KeyMetrics), holding(both)
+				w.Admin, w.Metrics, w.Static = ref(named, render.KeyAdminToken), ref(named, render.KeyMetricsToken), holding(both)
 			},
 			want: Plan{RPC: "g-rpc-secret", Token: "mine-1", Metrics: true, Static: StaticName("g", both)},
 		},
@@ -185,7 +190,7 @@ func TestDecide(t *testing.T) {
 func TestStaticNameIsOfTheTokens(t *testing.T) {
 	names := map[string]bool{}
 	for _, data := range []map[string][]byte{
-		{KeyAdmin: []byte("ab")}, {KeyAdmin: []byte("a"), KeyMetrics: []byte("b")}, {KeyAdmin: []byte("b"), KeyMetrics: []byte("a")}, {KeyMetrics: []byte("ab")},
+		{render.KeyAdminToken: []byte("ab")}, {render.KeyAdminToken: []byte("a"), render.KeyMetricsToken: []byte("b")}, {render.KeyAdminToken: []byte("b"), render.KeyMetricsToken: []byte("a")}, {render.KeyMetricsToken: []byte("ab")},
 	} {
 		names[StaticName("g", data)] = true
 	}

@@ -16,11 +16,9 @@ import (
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
+	"github.com/holdfast-dev/holdfast/internal/garage/render"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 )
-
-// Container is the name of the container that runs Garage.
-const Container = "garage"
 
 // A Node is a GarageNode with its objects; nil is an object that does not exist.
 type Node struct {
@@ -34,9 +32,6 @@ type Node struct {
 
 // Name is the GarageNode's.
 func (n Node) Name() string { return n.GarageNode.Name }
-
-// PodName is the name of the node's Pod, whether or not it exists.
-func PodName(node string) string { return node + "-0" }
 
 // External says that the process is run by somebody else.
 func (n Node) External() bool { return n.GarageNode.Spec.External != nil }
@@ -62,7 +57,7 @@ func (n Node) Restarts() int32 {
 		return 0
 	}
 	for _, status := range n.Pod.Status.ContainerStatuses {
-		if status.Name == Container {
+		if status.Name == render.ContainerGarage {
 			return status.RestartCount
 		}
 	}
@@ -122,7 +117,7 @@ func assemble(node *v1beta1.GarageNode, sets []appsv1.StatefulSet, pods []corev1
 		}
 	}
 	for i := range pods {
-		if pods[i].Name == PodName(node.Name) && pods[i].Labels[v1beta2.LabelNode] == node.Name && isOf(&pods[i], found.StatefulSet) {
+		if pods[i].Name == render.PodName(node.Name) && pods[i].Labels[v1beta2.LabelNode] == node.Name && isOf(&pods[i], found.StatefulSet) {
 			found.Pod = &pods[i]
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
+	"github.com/holdfast-dev/holdfast/internal/garage/render"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 )
 
@@ -84,7 +85,7 @@ func Observe(ctx context.Context, ask Ask, nodes Nodes) Processes {
 func observe(ctx context.Context, ask Ask, node Node) fact.Fact[Process] {
 	switch {
 	case node.Pod == nil:
-		return fact.Unknown[Process](fmt.Sprintf("Pod %s does not exist", PodName(node.Name())))
+		return fact.Unknown[Process](fmt.Sprintf("Pod %s does not exist", render.PodName(node.Name())))
 	case node.Address() == "":
 		return fact.Unknown[Process](fmt.Sprintf("Pod %s has no address", node.Pod.Name))
 	}

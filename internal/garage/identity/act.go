@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
+	"github.com/holdfast-dev/holdfast/internal/garage/render"
 )
 
 // An Actor writes identities down.
@@ -64,7 +65,7 @@ func (a *Actor) confirm(ctx context.Context, node facts.Node, record Record) err
 
 func (a *Actor) pod(ctx context.Context, node facts.Node, record Record) (*corev1.Pod, error) {
 	var pod corev1.Pod
-	key := client.ObjectKey{Namespace: node.GarageNode.Namespace, Name: facts.PodName(record.Node)}
+	key := client.ObjectKey{Namespace: node.GarageNode.Namespace, Name: render.PodName(record.Node)}
 	if err := a.Live.Get(ctx, key, &pod); err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 	garagecontroller "github.com/holdfast-dev/holdfast/internal/garage/controller"
 	"github.com/holdfast-dev/holdfast/internal/garage/credentials"
+	"github.com/holdfast-dev/holdfast/internal/garage/render"
 	"github.com/holdfast-dev/holdfast/internal/kit/events"
 	"github.com/holdfast-dev/holdfast/internal/kit/manager"
 	"github.com/holdfast-dev/holdfast/internal/kit/metrics"
@@ -162,7 +163,7 @@ func (l *lab) admin(pod string) *adminapi.Client {
 	l.Helper()
 	var secret corev1.Secret
 	l.Expect(l.client.Get(l.Context(), client.ObjectKey{Namespace: l.namespace, Name: credentials.AdminName(clusterName)}, &secret)).To(gomega.Succeed())
-	api, err := adminapi.New("http://"+l.kubelet.Addr(pod)+":3903", string(secret.Data[credentials.KeyAdmin]), nil)
+	api, err := adminapi.New("http://"+l.kubelet.Addr(pod)+":3903", string(secret.Data[render.KeyAdminToken]), nil)
 	l.Expect(err).NotTo(gomega.HaveOccurred())
 	return api
 }
