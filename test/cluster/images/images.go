@@ -32,8 +32,6 @@ type source struct {
 	module, pkg string
 	// program is the file's name in the image's root, and its entrypoint.
 	program string
-	// command is started in its place where the real image has a command and no entrypoint.
-	command []string
 	user    string
 	ports   []string
 }
@@ -60,12 +58,6 @@ func sources() []source {
 		list = append(list, source{
 			ref: "docker.io/library/nats:" + version, tool: toolbox.NATSServer(version), program: "nats-server",
 			ports: []string{"4222/tcp", "6222/tcp", "8222/tcp"},
-		})
-	}
-	for _, version := range toolbox.GarageServers {
-		list = append(list, source{
-			ref: "docker.io/dxflrs/garage:v" + version, tool: toolbox.GarageServer(version), program: "garage",
-			command: []string{"/garage", "server"},
 		})
 	}
 	return list
@@ -107,7 +99,7 @@ func Build(ctx context.Context, box *toolbox.Box, dir string, refs ...string) ([
 		if err != nil {
 			return nil, fmt.Errorf("image %s: %w", s.ref, err)
 		}
-		path, err := s.write(dir, program)
+		path, err := s.image(program).write(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -123,13 +115,8 @@ func FromBinary(dir, ref, binary string) (string, error) {
 	if !strings.Contains(filepath.Base(ref), ":") || !strings.Contains(ref, "/") {
 		return "", fmt.Errorf("image reference %q: write it whole, as in registry.example/name:tag", ref)
 	}
-	return source{ref: ref, program: filepath.Base(binary)}.write(dir, binary)
-}
-
-// write makes the archive of the program with the shared libraries that it needs, and returns its path in dir.
-func (s source) write(dir, program string) (string, error) {
-	i := s.image(program)
-	shared, err := libraries(program)
+	i := source{ref: ref, program: filepath.Base(binary)}.image(binary)
+	shared, err := libraries(binary)
 	if err != nil {
 		return "", err
 	}
@@ -143,9 +130,6 @@ func (s source) write(dir, program string) (string, error) {
 func (s source) image(program string) image {
 	entry := "/" + s.program
 	config := v1.Config{Entrypoint: []string{entry}, Env: []string{searchPath}, WorkingDir: "/", User: s.user}
-	if s.command != nil {
-		config.Entrypoint, config.Cmd = nil, s.command
-	}
 	for _, port := range s.ports {
 		if config.ExposedPorts == nil {
 			config.ExposedPorts = map[string]struct{}{}
