@@ -126,18 +126,21 @@ func disconnected(node facts.Node, why string) string {
 	return "it does not answer, or the others are not connected to it: " + why
 }
 
-// space is a file system, kept as it was until another percent of it is used.
+// space is a file system, kept as it was until what is used of it is half a percent outside of what was told: at the edge of a
+// percent a file that comes and goes would otherwise be a write each time.
 func space(was *v1beta1.Partition, said fact.Fact[adminapi.Space]) *v1beta1.Partition {
 	now, known := said.Get()
 	if !known || now.Total == 0 || now.Available > now.Total {
 		return was
 	}
 	total := resource.NewQuantity(int64(min(now.Total, math.MaxInt64)), resource.BinarySI)
-	used := int32(float64(now.Total-now.Available) / float64(now.Total) * 100)
-	if was != nil && was.UsedPercent != nil && *was.UsedPercent == used && was.Total != nil && was.Total.Cmp(*total) == 0 {
-		return was
+	used := float64(now.Total-now.Available) / float64(now.Total) * 100
+	if was != nil && was.UsedPercent != nil && was.Total != nil && was.Total.Cmp(*total) == 0 {
+		if told := float64(*was.UsedPercent); told-0.5 <= used && used < told+1.5 {
+			return was
+		}
 	}
-	return &v1beta1.Partition{Total: total, Available: resource.NewQuantity(int64(min(now.Available, math.MaxInt64)), resource.BinarySI), UsedPercent: &used}
+	return &v1beta1.Partition{Total: total, Available: resource.NewQuantity(int64(min(now.Available, math.MaxInt64)), resource.BinarySI), UsedPercent: new(int32(used))}
 }
 
 func condition(kind string, value metav1.ConditionStatus, reason, message string) metav1.Condition {

@@ -256,12 +256,12 @@ func TestSilenceChangesNoFigure(t *testing.T) {
 	}
 }
 
-// A disk that fills up is told of percent by percent.
+// A disk that fills up is told of percent by percent, and one at the edge of a percent is not told of again and again.
 func TestSpaceIsToldByThePercent(t *testing.T) {
 	r := resting()
 	_, nodes := r.all()
 	(*r.Nodes)[0].GarageNode.Status = nodes[name(0)]
-	for used, same := range map[uint64]bool{259: true, 260: false, 250: true} {
+	for used, same := range map[uint64]bool{259: true, 260: true, 264: true, 265: false, 250: true, 245: true, 244: false} {
 		says(r, 0, func(p *facts.Process) { p.Info.Data = fact.Known(adminapi.Space{Available: 1000 - used, Total: 1000}) })
 		(*r.Nodes)[0].GarageNode.Status.DataPartition = &v1beta1.Partition{
 			Total: space(nil, fact.Known(adminapi.Space{Available: 750, Total: 1000})).Total, Available: nodes[name(0)].DataPartition.Available, UsedPercent: new(int32(25)),
