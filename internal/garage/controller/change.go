@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
+	"github.com/holdfast-dev/holdfast/internal/garage/identity"
 	"github.com/holdfast-dev/holdfast/internal/garage/layout"
 	"github.com/holdfast-dev/holdfast/internal/garage/render"
 	"github.com/holdfast-dev/holdfast/internal/garage/status"
@@ -17,10 +18,16 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/kit/outcome"
 )
 
+// compareLayout compares the layout with what the spec asks for.
+func (p *pass) compareLayout(context.Context) outcome.Outcome {
+	plan := layout.Decide(p.layoutWorld(p.nodes, p.report.Processes, p.report.Identity, p.cluster.Status.LayoutChange))
+	p.report.Layout = &plan
+	return outcome.Continue()
+}
+
 // changeLayout writes the journal, then at most one version of the layout.
 func (p *pass) changeLayout(ctx context.Context) outcome.Outcome {
-	plan := p.decideLayout(p.nodes, p.report.Processes)
-	p.report.Layout = &plan
+	plan := p.report.Layout
 	if plan.Action == nil {
 		return outcome.Continue()
 	}
@@ -53,12 +60,7 @@ func (p *pass) changeLayout(ctx context.Context) outcome.Outcome {
 	return outcome.Retry(whenBusy/4, "the layout was written")
 }
 
-// decideLayout compares the layout with what the spec asks for.
-func (p *pass) decideLayout(nodes facts.Nodes, processes facts.Processes) layout.Plan {
-	return layout.Decide(p.layoutWorld(nodes, processes, p.cluster.Status.LayoutChange))
-}
-
-func (p *pass) layoutWorld(nodes facts.Nodes, processes facts.Processes, journal v1beta2.LayoutChange) layout.World {
+func (p *pass) layoutWorld(nodes facts.Nodes, processes facts.Processes, who identity.Plan, journal v1beta2.LayoutChange) layout.World {
 	atLeast, _ := render.ZoneRedundancy(p.cluster)
 	w := layout.World{
 		Redundancy: adminapi.ZoneRedundancy{AtLeast: uint64(atLeast)},
@@ -66,7 +68,6 @@ func (p *pass) layoutWorld(nodes facts.Nodes, processes facts.Processes, journal
 		Mixed:      mixed(nodes, processes),
 		Journal:    status.Journal(journal),
 	}
-	who := p.decideIdentity(nodes, processes)
 	for _, node := range nodes {
 		w.Nodes = append(w.Nodes, p.layoutNode(node, processes.Of(node.Name()), who.Held[node.Name()]))
 	}
@@ -131,7 +132,8 @@ func (p *pass) rereadLayout(ctx context.Context, journal v1beta2.LayoutChange) (
 	if !known {
 		return unknown(read.Why())
 	}
-	world := p.layoutWorld(nodes, facts.Observe(ctx, p.asker, nodes), journal)
+	processes := facts.Observe(ctx, p.asker, nodes)
+	world := p.layoutWorld(nodes, processes, p.decideIdentity(nodes, processes), journal)
 	// Last: while it is still the one that was decided on, nobody else has begun a change.
 	var live v1beta2.GarageCluster
 	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.cluster), &live); err != nil {

@@ -127,7 +127,7 @@ func (p *pass) renderAll() error {
 
 // bringIntoBeing makes what is missing.
 func (p *pass) bringIntoBeing(ctx context.Context) outcome.Outcome {
-	layout := p.decideLayout(p.nodes, p.report.Processes)
+	layout := p.report.Layout
 	plan := workload.Decide(workload.World{
 		Wanted: p.report.Wanted, Nodes: p.nodes, InLayout: p.inLayout(),
 		Settled:  !layout.Wanted && layout.Settled,

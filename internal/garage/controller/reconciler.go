@@ -58,8 +58,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta2.GarageClust
 		p.keepCredentials, // the RPC secret, and the tokens
 		p.render,          // the objects that the spec asks for
 		p.ask,             // what the processes say
-		p.bringIntoBeing,  // shared objects, missing nodes, and what runs them
 		p.identify,        // who each node is
+		p.compareLayout,   // what the layout lacks
+		p.bringIntoBeing,  // shared objects, missing nodes, and what runs them
 		p.connect,         // members that do not see each other
 		p.changeLayout,    // at most one version of the layout
 		p.chooseWhoServes, // which Pods get requests
