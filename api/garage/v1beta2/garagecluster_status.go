@@ -1,6 +1,9 @@
 package v1beta2
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // GarageClusterStatus is what the controller last saw (Additive node-local pools, Status).
 //
@@ -59,6 +62,9 @@ type GarageClusterStatus struct {
 	// the layout is known as the controller's own afterwards.
 	// +optional
 	LayoutChange LayoutChange `json:"layoutChange,omitzero"`
+	// storageRollout is the replacement of one node's Pod that is under way. It is written before anything is touched.
+	// +optional
+	StorageRollout StorageRollout `json:"storageRollout,omitzero"`
 	// layoutDiagnosis says in a sentence what the layout waits for.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -183,6 +189,82 @@ type LayoutChange struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Refused string `json:"refused,omitempty"`
+}
+
+// StorageRollout is the replacement of one node's Pod (Additive node-local pools, Parent-controlled workload rollout).
+type StorageRollout struct {
+	// garageNodeName is the node's name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	GarageNodeName string `json:"garageNodeName,omitempty"`
+	// garageNodeUid is the GarageNode's UID.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	GarageNodeUID types.UID `json:"garageNodeUid,omitempty"`
+	// garageNodeId is the identity that the new Pod has to have.
+	// +required
+	// +kubebuilder:validation:MinLength=64
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
+	GarageNodeID string `json:"garageNodeId,omitempty"`
+	// previousPodUid is the Pod that goes, or has gone.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	PreviousPodUID types.UID `json:"previousPodUid,omitempty"`
+	// workloadUid is the StatefulSet that makes the new Pod.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	WorkloadUID types.UID `json:"workloadUid,omitempty"`
+	// desiredConfigHash is of the garage.toml that the new Pod starts with.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	DesiredConfigHash string `json:"desiredConfigHash,omitempty"`
+	// desiredPodSpecHash is of everything else that the new Pod starts with.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	DesiredPodSpecHash string `json:"desiredPodSpecHash,omitempty"`
+	// persistentVolumeClaims are the node's claims, which are held until the new Pod is back.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	PersistentVolumeClaims []KeptClaim `json:"persistentVolumeClaims,omitempty"`
+	// retiredWorkloadUids are StatefulSets of the node that were replaced meanwhile. At 32 the replacement stops.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	RetiredWorkloadUIDs []string `json:"retiredWorkloadUids,omitempty"`
+	// recoveryRequest is the value of the annotation recover-storage-rollout that was last obeyed.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	RecoveryRequest string `json:"recoveryRequest,omitempty"`
+}
+
+// KeptClaim is a claim that is held while its node's Pod is replaced.
+type KeptClaim struct {
+	// name is the claim's name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name,omitempty"`
+	// uid is its UID.
+	// +required
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	UID types.UID `json:"uid,omitempty"`
 }
 
 // LayoutVersion is one layout.

@@ -39,6 +39,11 @@ const (
 	// AnnotationDrain asks for a node to be taken away: with true on a GarageNode everything on it is given to the others, after
 	// which it may be deleted. Without it again, the node stays.
 	AnnotationDrain = "garage.rajsingh.info/drain"
+	// AnnotationRecoverStorageRollout asks, on a GarageCluster, for the Pod that is being replaced to be made once more, with a value
+	// that was not used before.
+	AnnotationRecoverStorageRollout = "garage.rajsingh.info/recover-storage-rollout"
+	// AnnotationRolloutFence marks a Pod whose replacement was taken back, so that an order to delete it that is still on its way fails.
+	AnnotationRolloutFence = "garage.rajsingh.info/rollout-adoption-fence"
 	// AnnotationRevertLayout asks, with true on a GarageCluster, for everything that is staged in the layout to be dropped,
 	// whoever staged it.
 	AnnotationRevertLayout = "garage.rajsingh.info/revert-layout"
@@ -58,6 +63,8 @@ const (
 	FinalizerGarageNode = "garagenode.garage.rajsingh.info/finalizer"
 	// FinalizerClaim is on the claims of a GarageNode.
 	FinalizerClaim = "garagenode.garage.rajsingh.info/pvc-reservation"
+	// FinalizerStorageRollout is on the claims of the GarageNode whose Pod is being replaced.
+	FinalizerStorageRollout = "garage.rajsingh.info/storage-rollout"
 )
 
 // Tags of a role in the layout that are the controller's own; the value follows.

@@ -25,9 +25,6 @@ const (
 	copying = 10 * time.Minute
 	// maxReply bounds the memory that one reply takes. A member with 20,000 block errors stays below.
 	maxReply = 10 << 20
-	// idleFor keeps a connection between the calls of one observation and drops it before the next one, by which time
-	// another process may be behind the address.
-	idleFor = 5 * time.Second
 )
 
 // call is one endpoint of the Admin API.
@@ -48,8 +45,10 @@ func (of call) unsure() Class {
 	return Unavailable
 }
 
-// direct dials the members themselves: a proxy from the environment has no business between a controller and its pods.
-var direct = &http.Transport{IdleConnTimeout: idleFor}
+// direct dials the members themselves: a proxy from the environment has no business between a controller and its pods. No
+// connection outlives its call: a Garage that is told to stop waits ten seconds for those that are open, and another process
+// may be behind the address at the next one.
+var direct = &http.Transport{DisableKeepAlives: true}
 
 // Client asks one member of a Garage cluster. It is safe for concurrent use, and prints without its token.
 type Client struct {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
@@ -67,6 +65,9 @@ func (p *pass) layoutWorld(nodes facts.Nodes, processes facts.Processes, who ide
 		Factor:     int(render.Factor(p.cluster)),
 		Mixed:      mixed(nodes, processes),
 		Journal:    status.Journal(journal),
+	}
+	if rolling := p.rolling(); rolling != nil {
+		w.Replaced = rolling.GarageNodeName
 	}
 	for _, node := range nodes {
 		w.Nodes = append(w.Nodes, p.layoutNode(node, processes.Of(node.Name()), who.Held[node.Name()]))
@@ -134,12 +135,7 @@ func (p *pass) rereadLayout(ctx context.Context, journal v1beta2.LayoutChange) (
 	}
 	processes := facts.Observe(ctx, p.asker, nodes)
 	world := p.layoutWorld(nodes, processes, p.decideIdentity(nodes, processes), journal)
-	// Last: while it is still the one that was decided on, nobody else has begun a change.
-	var live v1beta2.GarageCluster
-	if err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.cluster), &live); err != nil {
-		return unknown(err.Error())
-	}
-	if live.UID != p.cluster.UID || live.ResourceVersion != p.cluster.ResourceVersion {
+	if !p.unchanged(ctx) { // last, after everything else was read
 		return unknown("the GarageCluster was changed meanwhile")
 	}
 	return world, nodes

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
+	"github.com/holdfast-dev/holdfast/internal/garage/whole"
 	"github.com/holdfast-dev/holdfast/internal/kit/apply"
 	"github.com/holdfast-dev/holdfast/internal/kit/events"
 	"github.com/holdfast-dev/holdfast/internal/kit/metrics"
@@ -40,6 +41,8 @@ type Reconciler struct {
 	Metrics *metrics.Recorder
 	// Clock is the time.
 	Clock clock.PassiveClock
+	// Whole remembers since when stores are whole.
+	Whole whole.Memory
 	// DefaultImage is Garage's image where a GarageCluster names none.
 	DefaultImage string
 }
@@ -63,6 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta2.GarageClust
 		p.bringIntoBeing,  // shared objects, missing nodes, and what runs them
 		p.connect,         // members that do not see each other
 		p.changeLayout,    // at most one version of the layout
+		p.roll,            // at most one Pod is replaced
 		p.chooseWhoServes, // which Pods get requests
 	} {
 		if out = concern(ctx); out.Stops() {

@@ -18,7 +18,7 @@ import (
 // told are the conditions whose changes become events.
 var (
 	toldOfCluster = events.Rules{
-		Types:    []string{v1beta2.ConditionReady, v1beta2.ConditionStorageTopologyReady, v1beta2.ConditionQuorumAtRisk, v1beta2.ConditionPeerUnreachable},
+		Types:    []string{v1beta2.ConditionReady, v1beta2.ConditionStorageTopologyReady, v1beta2.ConditionStorageRolloutReady, v1beta2.ConditionQuorumAtRisk, v1beta2.ConditionPeerUnreachable},
 		Warnings: []string{v1beta2.ReasonReconcileFailed, v1beta2.ReasonPartitionsBelowQuorum, v1beta2.ReasonSustainedUnreachable},
 	}
 	toldOfNode = events.Rules{Types: []string{v1beta1.ConditionReady}, Warnings: []string{v1beta1.ReasonReconcileFailed}}
@@ -44,9 +44,13 @@ func (p *pass) failed(err error) outcome.Outcome {
 
 // wake is when to look again if nothing happens.
 func (p *pass) wake() time.Duration {
-	layout := p.report.Layout
+	layout, rolling := p.report.Layout, p.report.Rollout
 	switch {
 	case p.busy || layout == nil || layout.Wanted || !layout.Settled || len(p.report.Workload.Later) > 0:
+		return whenBusy
+	case rolling != nil && rolling.Wake > 0:
+		return rolling.Wake
+	case rolling != nil && rolling.Journal != nil:
 		return whenBusy
 	case p.cluster.Status.Phase == v1beta2.PhaseRunning:
 		return whenSettled

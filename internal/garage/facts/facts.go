@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 	"github.com/holdfast-dev/holdfast/internal/garage/render"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
+	"github.com/holdfast-dev/holdfast/internal/kit/pods"
 )
 
 // A Node is a GarageNode with its objects; nil is an object that does not exist.
@@ -38,9 +39,7 @@ func (n Node) External() bool { return n.GarageNode.Spec.External != nil }
 
 // Ready says whether the Pod is, and is to stay.
 func (n Node) Ready() bool {
-	return n.Pod != nil && n.Pod.DeletionTimestamp == nil && slices.ContainsFunc(n.Pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
+	return n.Pod != nil && n.Pod.DeletionTimestamp == nil && pods.Ready(n.Pod)
 }
 
 // Address is where the Pod is reached, empty while it is not.

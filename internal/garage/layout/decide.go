@@ -77,6 +77,7 @@ const (
 	GateSettled    = "LayoutSettled"
 	GateStaging    = "StagingOwn"
 	GateVersions   = "OneMinorVersion"
+	GateRollout    = "NoRollout"
 	GateRoom       = "RoomForRoles"
 )
 
@@ -88,6 +89,7 @@ var checks = []gates.Check[view]{
 	{Name: GateSettled, Holds: moving},
 	{Name: GateStaging, Holds: foreign},
 	{Name: GateVersions, Holds: func(v view) (string, bool) { return v.Mixed, v.Mixed != "" }},
+	{Name: GateRollout, Holds: replaced},
 	{Name: GateRoom, Holds: full},
 }
 

@@ -178,3 +178,6 @@ func full(v view) (string, bool) {
 	}
 	return "", false
 }
+
+// replaced blocks until the node whose Pod is being replaced is back: one transaction at a time.
+func replaced(v view) (string, bool) { return v.Replaced + " is being replaced", v.Replaced != "" }

@@ -18,6 +18,8 @@ type World struct {
 	Factor int
 	// Mixed says why the processes are of different minor versions, or that it is not known; empty when they are not.
 	Mixed string
+	// Replaced is the node whose Pod is being replaced; empty for none.
+	Replaced string
 	// Journal is what the status says; nil for nothing.
 	Journal *Journal
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
@@ -43,10 +45,13 @@ func (r Report) Build(nodes map[string]v1beta1.GarageNodeStatus, now time.Time) 
 			next.LayoutVersion = new(int64(min(r.Layout.Version, math.MaxInt64)))
 		}
 	}
+	if r.Rollout != nil {
+		next.StorageRollout = ptr.Deref(r.Rollout.Journal, v1beta2.StorageRollout{})
+	}
 	next.Phase = phase(next)
-	topology := r.topology()
+	topology, rolled := r.topology(), r.rolled(next)
 	next.Conditions = conditions.Set(r.Cluster.Status.Conditions, r.Cluster.Generation, now,
-		r.ready(next, topology), topology, quorum(next.Health), r.unreachable())
+		r.ready(next, topology, rolled), topology, rolled, quorum(next.Health), r.unreachable())
 	return next
 }
 

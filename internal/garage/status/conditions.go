@@ -30,7 +30,7 @@ func Journal(said v1beta2.LayoutChange) *layout.Journal {
 }
 
 // ready is evaluated in the order of its reasons.
-func (r Report) ready(next v1beta2.GarageClusterStatus, topology metav1.Condition) metav1.Condition {
+func (r Report) ready(next v1beta2.GarageClusterStatus, topology, rolled metav1.Condition) metav1.Condition {
 	not := func(reason, message string) metav1.Condition {
 		return condition(v1beta2.ConditionReady, metav1.ConditionFalse, reason, message)
 	}
@@ -43,6 +43,8 @@ func (r Report) ready(next v1beta2.GarageClusterStatus, topology metav1.Conditio
 		return not(v1beta2.ReasonNotAllReplicasReady, fmt.Sprintf("%d of %d nodes are ready", *next.ReadyReplicas, *next.Replicas))
 	case topology.Status != metav1.ConditionTrue:
 		return not(v1beta2.ReasonStorageTopologyNotReady, topology.Message)
+	case rolled.Status != metav1.ConditionTrue:
+		return not(v1beta2.ReasonStorageRolloutNotReady, rolled.Message)
 	case next.Health == nil || !*next.Health.Healthy:
 		return not(v1beta2.ReasonLayoutNotReady, "a member does not see every node of the layout")
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
 	"github.com/holdfast-dev/holdfast/internal/garage/identity"
 	"github.com/holdfast-dev/holdfast/internal/garage/layout"
+	"github.com/holdfast-dev/holdfast/internal/garage/rollout"
 	"github.com/holdfast-dev/holdfast/internal/garage/workload"
 )
 
@@ -25,6 +26,8 @@ type Report struct {
 	Workload  workload.Plan
 	// Layout is nil when the pass did not come to it.
 	Layout *layout.Plan
+	// Rollout is nil when the pass did not come to it.
+	Rollout *rollout.Plan
 	// Endpoints are nil while nothing could be rendered.
 	Endpoints *v1beta2.Endpoints
 	// ScaleSelector selects the Pods that the scale subresource counts.

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
 	"github.com/holdfast-dev/holdfast/internal/garage/layout"
+	"github.com/holdfast-dev/holdfast/internal/garage/rollout"
 	"github.com/holdfast-dev/holdfast/internal/garage/workload"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 	"github.com/holdfast-dev/holdfast/internal/kit/gates"
@@ -29,10 +30,11 @@ func name(i int) string { return fmt.Sprintf("g-storage-%d", i) }
 // resting is a report of three nodes with which all is well, in version 2 of the layout.
 func resting() Report {
 	r := Report{
-		Cluster:   &v1beta2.GarageCluster{ObjectMeta: metav1.ObjectMeta{Name: "g", Generation: 3}},
+		Cluster:   &v1beta2.GarageCluster{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "g", Generation: 3}},
 		Nodes:     &facts.Nodes{},
 		Processes: facts.Processes{},
 		Layout:    &layout.Plan{Version: 2, Settled: true},
+		Rollout:   &rollout.Plan{},
 	}
 	r.Identity.Current, r.Identity.Held = map[string]bool{}, map[string]string{}
 	said := facts.Process{
@@ -91,6 +93,7 @@ func TestConditions(t *testing.T) {
 		topology = v1beta2.ConditionStorageTopologyReady
 		risk     = v1beta2.ConditionQuorumAtRisk
 		peer     = v1beta2.ConditionPeerUnreachable
+		rolled   = v1beta2.ConditionStorageRolloutReady
 		first    = "g-storage-0's Ready"
 	)
 	for label, c := range map[string]struct {
@@ -102,10 +105,63 @@ func TestConditions(t *testing.T) {
 			want: map[string]string{
 				ready:    "True ClusterReady: 3 nodes are connected and have their roles",
 				topology: "True Converged: version 2 of the layout has every node",
+				rolled:   "True Converged: every node runs what the spec asks for",
 				risk:     "False AllPartitionsQuorate: every partition can be written",
 				peer:     "False AllReachable: no node has been away for ten minutes",
 				first:    "True NodeReady: it is connected and has its role in the layout",
 			},
+		},
+		"what runs was not looked at": {
+			change: func(r *Report) { r.Rollout = nil },
+			want: map[string]string{
+				ready:  "False StorageRolloutNotReady: what the nodes run could not be looked at",
+				rolled: "False Initializing: what the nodes run could not be looked at",
+			},
+		},
+		"nor this time": {
+			change: func(r *Report) {
+				r.Rollout = nil
+				r.Cluster.Status.Conditions = []metav1.Condition{{Type: rolled, Status: metav1.ConditionTrue, Reason: v1beta2.ReasonConverged, Message: "as before"}}
+			},
+			want: map[string]string{rolled: "True Converged: as before"},
+		},
+		"a node has no role yet": {
+			change: func(r *Report) { silence(*r, 0); silence(*r, 1); silence(*r, 2) },
+			want:   map[string]string{rolled: "False Initializing: not every node has its role yet, or is back"},
+		},
+		"a restart waits": {
+			change: func(r *Report) {
+				r.Rollout = &rollout.Plan{Behind: []string{"g-storage-0", "g-storage-1"}, Next: "g-storage-0", Gates: []gates.Gate{
+					{Name: rollout.GateLayout, Why: "a change of the layout comes first"}, {Name: rollout.GateWhole, Why: "g-storage-2 does not say: no answer"}}}
+			},
+			want: map[string]string{
+				ready:  "False StorageRolloutNotReady: g-storage-0 is next of 2 of 3 nodes: LayoutSettled (a change of the layout comes first); StoreWhole (g-storage-2 does not say: no answer)",
+				rolled: "False Waiting: g-storage-0 is next of 2 of 3 nodes: LayoutSettled (a change of the layout comes first); StoreWhole (g-storage-2 does not say: no answer)",
+			},
+		},
+		"a step is taken": {
+			change: func(r *Report) {
+				r.Rollout = &rollout.Plan{Behind: []string{"g-storage-0"}, Journal: &v1beta2.StorageRollout{GarageNodeName: "g-storage-0"}, Action: &rollout.Action{}}
+			},
+			want: map[string]string{rolled: "False RollingOut: g-storage-0 is being replaced; still to come are 1 of 3 nodes"},
+		},
+		"a new Pod does not come up": {
+			change: func(r *Report) {
+				r.Rollout = &rollout.Plan{Journal: &v1beta2.StorageRollout{GarageNodeName: "g-storage-0"}, Back: "its new Pod is not ready: container garage, ImagePullBackOff"}
+			},
+			want: map[string]string{rolled: "False RollingOut: g-storage-0 is being replaced, the last one; waiting: its new Pod is not ready: container garage, ImagePullBackOff; no other node is touched until it is back: if it stays so, see kubectl describe pod g-storage-0-0 -n ns, and correct the spec"},
+		},
+		"a step waits": {
+			change: func(r *Report) {
+				r.Rollout = &rollout.Plan{Journal: &v1beta2.StorageRollout{GarageNodeName: "g-storage-0"}, Gates: []gates.Gate{{Name: rollout.GateClaims, Why: "claim c is being deleted"}}}
+			},
+			want: map[string]string{rolled: "False RollingOut: g-storage-0 is being replaced, the last one; waiting for ClaimsKept (claim c is being deleted); it goes on by itself when that holds"},
+		},
+		"and nothing else": {
+			change: func(r *Report) {
+				r.Rollout = &rollout.Plan{Journal: &v1beta2.StorageRollout{GarageNodeName: "g-storage-0"}}
+			},
+			want: map[string]string{rolled: "False RollingOut: g-storage-0 is being replaced, the last one"},
 		},
 		"a warning is told and stops nothing": {
 			change: func(r *Report) { r.Warning = "Secret mine has changed" },

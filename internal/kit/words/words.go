@@ -32,3 +32,11 @@ func some(list []string, most int, separator, last string) string {
 func UpTo(text string, bytes int) string {
 	return strings.ToValidUTF8(text[:min(len(text), bytes)], "")
 }
+
+// Because is what with the reason after a colon, or what alone where there is none.
+func Because(what, reason string) string {
+	if reason == "" {
+		return what
+	}
+	return what + ": " + reason
+}

@@ -17,6 +17,8 @@ import (
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
+	"github.com/holdfast-dev/holdfast/internal/kit/pods"
+	"github.com/holdfast-dev/holdfast/internal/kit/words"
 )
 
 // Container is the name of the container that runs nats-server.
@@ -212,8 +214,8 @@ func (s Server) NotServing() string {
 		return fmt.Sprintf("Pod %s-0 does not exist yet", s.Name)
 	case pod.DeletionTimestamp != nil:
 		return fmt.Sprintf("Pod %s is shutting down", pod.Name)
-	case !podCondition(pod, corev1.PodReady):
-		return fmt.Sprintf("Pod %s is not Ready%s", pod.Name, trouble(pod))
+	case !pods.Ready(pod):
+		return words.Because(fmt.Sprintf("Pod %s is not Ready", pod.Name), pods.Trouble(pod))
 	}
 	return ""
 }
@@ -268,35 +270,4 @@ func (s Server) container() *corev1.ContainerStatus {
 		}
 	}
 	return nil
-}
-
-func podCondition(pod *corev1.Pod, kind corev1.PodConditionType) bool {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == kind {
-			return condition.Status == corev1.ConditionTrue
-		}
-	}
-	return false
-}
-
-// trouble names what a person would look for first in a Pod that is not Ready.
-func trouble(pod *corev1.Pod) string {
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
-			return fmt.Sprintf(": no node for it (%s)", condition.Reason)
-		}
-	}
-	for _, status := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if status.State.Waiting == nil {
-			continue
-		}
-		switch reason := status.State.Waiting.Reason; reason {
-		case "", "ContainerCreating", "PodInitializing":
-		case "ErrImagePull": // the kubelet alternates between this and the back-off
-			return fmt.Sprintf(": container %s, ImagePullBackOff", status.Name)
-		default:
-			return fmt.Sprintf(": container %s, %s", status.Name, reason)
-		}
-	}
-	return ""
 }

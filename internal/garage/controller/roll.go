@@ -1,0 +1,231 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
+	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
+	"github.com/holdfast-dev/holdfast/internal/garage/facts"
+	"github.com/holdfast-dev/holdfast/internal/garage/identity"
+	"github.com/holdfast-dev/holdfast/internal/garage/layout"
+	"github.com/holdfast-dev/holdfast/internal/garage/render"
+	"github.com/holdfast-dev/holdfast/internal/garage/rollout"
+	"github.com/holdfast-dev/holdfast/internal/garage/whole"
+	"github.com/holdfast-dev/holdfast/internal/kit/fact"
+	"github.com/holdfast-dev/holdfast/internal/kit/outcome"
+	"github.com/holdfast-dev/holdfast/internal/kit/pods"
+)
+
+// roll writes the journal, then takes at most one step with one node's Pod.
+func (p *pass) roll(ctx context.Context) outcome.Outcome {
+	world, err := p.rolloutWorld(p.nodes, p.report.Processes, p.report.Identity, *p.report.Layout)
+	if err != nil {
+		return p.failed(err)
+	}
+	plan := rollout.Decide(world, p.Clock.Now())
+	p.report.Rollout = &plan
+	if plan.Action == nil {
+		return outcome.Continue()
+	}
+	if err := p.writeStatus(ctx); err != nil {
+		return outcome.Failed(err)
+	}
+	p.busy = true
+	actor := rollout.Actor{Applier: p.applier(), Reread: p.rereadRollout, Now: p.Clock.Now, Pause: pause}
+	out, err := actor.Act(ctx, p.cluster, p.objects.Rendered[plan.Action.Node], plan)
+	if err != nil {
+		return p.failed(err)
+	}
+	if out.Stops() {
+		return out
+	}
+	if plan.Over {
+		plan.Journal = nil
+	}
+	node, _ := p.nodes.Get(plan.Action.Node)
+	p.Events.Action(p.cluster, node.Pod, "StorageRollout", string(plan.Action.Kind), told(plan))
+	return outcome.Retry(whenBusy/4, "a step of the rollout was taken")
+}
+
+func told(plan rollout.Plan) string {
+	node := plan.Action.Node
+	switch plan.Action.Kind {
+	case rollout.Replace:
+		return node + " gets a new Pod"
+	case rollout.TakeBack:
+		return node + " keeps its Pod, which is as it is to be again"
+	case rollout.Release:
+		return node + " is back"
+	case rollout.Correct:
+		return "the StatefulSet of " + node + " was written, which restarts nothing"
+	}
+	return ""
+}
+
+// pause waits, and no longer than the pass may.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func (p *pass) rolloutWorld(nodes facts.Nodes, processes facts.Processes, who identity.Plan, at layout.Plan) (rollout.World, error) {
+	w := rollout.World{
+		Members: members(nodes, processes), Journal: p.rolling(),
+		Recover: p.cluster.Annotations[v1beta2.AnnotationRecoverStorageRollout],
+	}
+	w.WholeSince = p.Whole.Look(p.cluster.UID, lives(processes), whole.Why(w.Members, "") == "", p.Clock.Now())
+	switch {
+	case len(at.Foreign) > 0:
+		w.Layout = "somebody else has staged a change of the layout"
+	case at.Wanted && at.Refused == "" && mixed(nodes, processes) == "": // which a layout would wait for
+		w.Layout = "a change of the layout comes first"
+	}
+	for _, node := range nodes {
+		rendered, here := p.objects.Rendered[node.Name()]
+		if !here {
+			continue
+		}
+		one, err := p.rolloutNode(node, rendered, processes, who)
+		if err != nil {
+			return rollout.World{}, err
+		}
+		w.Nodes = append(w.Nodes, one)
+	}
+	return w, nil
+}
+
+// rolling is the step that is under way; nil for none.
+func (p *pass) rolling() *v1beta2.StorageRollout {
+	if p.cluster.Status.StorageRollout.GarageNodeUID == "" {
+		return nil
+	}
+	return p.cluster.Status.StorageRollout.DeepCopy()
+}
+
+func (p *pass) rolloutNode(node facts.Node, rendered render.Node, processes facts.Processes, who identity.Plan) (rollout.Node, error) {
+	_, answers := processes.Of(node.Name()).Get()
+	one := rollout.Node{
+		Name: node.Name(), UID: node.GarageNode.UID, ID: facts.Recorded(node.GarageNode),
+		Rendered: rollout.Revision{Config: rendered.ConfigHash, PodSpec: rendered.PodSpecHash},
+		Held:     who.Held[node.Name()], Current: who.Current[node.Name()], Answers: answers,
+		Seen: seen(node, processes),
+	}
+	one.Kept, one.Claims = kept(node, rendered)
+	if set := node.StatefulSet; set != nil {
+		same, err := p.applier().Matches(node.GarageNode, render.WithClaimsOf(rendered.StatefulSet, set), set)
+		if err != nil {
+			return one, err
+		}
+		one.Workload = &rollout.Workload{UID: set.UID, Revision: revisionOf(set.Spec.Template.Annotations), Rendered: same}
+	}
+	if pod := node.Pod; pod != nil {
+		one.Pod = &rollout.Pod{
+			UID: pod.UID, Revision: revisionOf(pod.Annotations), Ready: node.Ready(), Leaving: pod.DeletionTimestamp != nil, Why: pods.Trouble(pod),
+		}
+		if owner := metav1.GetControllerOf(pod); owner != nil {
+			one.Pod.Owner = owner.UID
+		}
+	}
+	return one, nil
+}
+
+func revisionOf(annotations map[string]string) rollout.Revision {
+	return rollout.Revision{Config: annotations[v1beta2.AnnotationConfigHash], PodSpec: annotations[v1beta2.AnnotationPodSpecHash]}
+}
+
+// kept are the node's own claims, and why one of them would not outlast the Pod.
+func kept(node facts.Node, rendered render.Node) (found []v1beta2.KeptClaim, why string) {
+	for _, claim := range rendered.Claims {
+		if claim.Existing {
+			continue // a person's own, which nothing makes anew when it is gone
+		}
+		at := slices.IndexFunc(node.Claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == claim.Name })
+		switch {
+		case at < 0:
+			why = fmt.Sprintf("claim %s does not exist, and an empty one would take its place", claim.Name)
+		case node.Claims[at].DeletionTimestamp != nil:
+			why = fmt.Sprintf("claim %s is being deleted, and would be gone with the Pod", claim.Name)
+		default:
+			found = append(found, v1beta2.KeptClaim{Name: claim.Name, UID: node.Claims[at].UID})
+		}
+	}
+	return found, why
+}
+
+// seen says that another process calls the node up.
+func seen(node facts.Node, processes facts.Processes) bool {
+	id := facts.Recorded(node.GarageNode)
+	for name, said := range processes {
+		process, known := said.Get()
+		if name != node.Name() && known && slices.ContainsFunc(process.Status.Nodes, func(n adminapi.NodeStatus) bool { return n.ID == id && n.Up }) {
+			return true
+		}
+	}
+	return false
+}
+
+// members are the nodes as the verdict on the whole store sees them.
+func members(nodes facts.Nodes, processes facts.Processes) []whole.Member {
+	var all []whole.Member
+	for _, node := range nodes {
+		said := processes.Of(node.Name())
+		one := whole.Member{Name: node.Name(), ID: facts.Recorded(node.GarageNode), External: node.External(), Says: fact.Unknown[whole.Says](said.Why())}
+		if process, known := said.Get(); known {
+			one.Says = fact.Known(whole.Says{Health: process.Health, Status: process.Status, Layout: process.Layout, History: process.History})
+			if process.ID != one.ID {
+				one.Says = fact.Unknown[whole.Says]("its process is not who is recorded")
+			}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// lives name the processes that were asked.
+func lives(processes facts.Processes) string {
+	var all []string
+	for name, said := range processes {
+		if process, known := said.Get(); known {
+			all = append(all, fmt.Sprintf("%s %s %d", name, process.PodUID, process.Restarts))
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
+}
+
+// rereadRollout makes the World that a step is taken on: objects from the API server, and new answers.
+func (p *pass) rereadRollout(ctx context.Context) (rollout.World, facts.Nodes) {
+	nodes, known := facts.Read(ctx, p.Live, p.cluster).Get()
+	if !known {
+		return rollout.World{}, nil // in which there is nothing to do
+	}
+	processes := facts.Observe(ctx, p.asker, nodes)
+	who := p.decideIdentity(nodes, processes)
+	at := layout.Decide(p.layoutWorld(nodes, processes, who, p.cluster.Status.LayoutChange))
+	world, err := p.rolloutWorld(nodes, processes, who, at)
+	if err != nil || !p.unchanged(ctx) {
+		return rollout.World{}, nil
+	}
+	return world, nodes
+}
+
+// unchanged says that the GarageCluster is the one that was decided on: then nobody else has begun a change.
+func (p *pass) unchanged(ctx context.Context) bool {
+	var live v1beta2.GarageCluster
+	err := p.Live.Get(ctx, client.ObjectKeyFromObject(p.cluster), &live)
+	return err == nil && live.UID == p.cluster.UID && live.ResourceVersion == p.cluster.ResourceVersion
+}
