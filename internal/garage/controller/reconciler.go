@@ -68,6 +68,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta2.GarageClust
 		p.changeLayout,    // at most one version of the layout
 		p.roll,            // at most one Pod is replaced
 		p.chooseWhoServes, // which Pods get requests
+		p.forget,          // configurations that nothing runs
 	} {
 		if out = concern(ctx); out.Stops() {
 			break

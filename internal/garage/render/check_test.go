@@ -136,6 +136,8 @@ func TestRefusedNode(t *testing.T) {
 		"snapshots on no volume":    {func(_ *v1beta1.GarageNode, s *spec) { s.Storage.MetadataSnapshotsDir = "/tmp/x" }, "spec.storage.metadataSnapshotsDir"},
 		"snapshots over a volume":   {func(_ *v1beta1.GarageNode, s *spec) { s.Storage.MetadataSnapshotsDir = "/data/metadata" }, "spec.storage.metadataSnapshotsDir"},
 		"snapshots that leave it":   {func(_ *v1beta1.GarageNode, s *spec) { s.Storage.MetadataSnapshotsDir = "/data/metadata/../x" }, "spec.storage.metadataSnapshotsDir"},
+		"a minor version back":      {func(n *v1beta1.GarageNode, _ *spec) { n.Spec.Image, n.Status.Version = "g:v2.3.9", "cargo:2.4.0" }, "spec.image"},
+		"a major version back":      {func(n *v1beta1.GarageNode, _ *spec) { n.Spec.Image, n.Status.Version = "g:v2.3.9", "v3.0.0" }, "spec.image"},
 		"reads before Garage 2.1":   {func(n *v1beta1.GarageNode, s *spec) { n.Spec.Image, s.Blocks.MaxConcurrentReads = "g:v2.0.0", 1 }, "spec.blocks.maxConcurrentReads"},
 		"writes before Garage 2.2": {func(n *v1beta1.GarageNode, s *spec) {
 			n.Spec.Image, s.Blocks.MaxConcurrentWritesPerRequest = "g:2.1.0", 1
@@ -143,6 +145,9 @@ func TestRefusedNode(t *testing.T) {
 		"fjall before Garage 2.1": {func(n *v1beta1.GarageNode, s *spec) {
 			n.Spec.Image, s.Database = "g:v2.0.0", &v1beta2.DatabaseSpec{Engine: "fjall"}
 		}, "spec.database.engine"},
+		"a patch version back":       {func(n *v1beta1.GarageNode, _ *spec) { n.Spec.Image, n.Status.Version = "g:v2.3.0", "cargo:2.3.9" }, ""},
+		"a minor version on":         {func(n *v1beta1.GarageNode, _ *spec) { n.Spec.Image, n.Status.Version = "g:v3.0.0", "v2.4.0" }, ""},
+		"after a version unknown":    {func(n *v1beta1.GarageNode, _ *spec) { n.Spec.Image, n.Status.Version = "g:v2.3.0", "git:f00" }, ""},
 		"reads of a later version":   {func(n *v1beta1.GarageNode, s *spec) { n.Spec.Image, s.Blocks.MaxConcurrentReads = "g:v2.1.0", 1 }, ""},
 		"reads of an unknown one":    {func(n *v1beta1.GarageNode, s *spec) { n.Spec.Image, s.Blocks.MaxConcurrentReads = "g:nightly", 1 }, ""},
 		"reads of the next major":    {func(n *v1beta1.GarageNode, s *spec) { n.Spec.Image, s.Blocks.MaxConcurrentReads = "g:v3.0.0", 1 }, ""},

@@ -1,12 +1,14 @@
 package render
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
+	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 )
 
 // imageOf is a node's image: its own, its own repository, the GarageCluster's, the GarageCluster's repository, the default.
@@ -47,7 +49,8 @@ func versionOf(image string) (major, minor int, known bool) {
 	return major, minor, err == nil && errMinor == nil
 }
 
-// checkVersion refuses a version that does not know what is asked of it: it would ignore it without a word.
+// checkVersion refuses a version that does not know what is asked of it: it would ignore it without a word. And one of a minor
+// version before that which the node has run: nobody promises that it reads what the later one has written.
 func (p *Plan) checkVersion(node *v1beta1.GarageNode, image string) error {
 	major, minor, known := versionOf(image)
 	if !known {
@@ -55,6 +58,10 @@ func (p *Plan) checkVersion(node *v1beta1.GarageNode, image string) error {
 	}
 	if major < 2 {
 		return &UnsupportedError{Node: node.Name, Path: "spec.image", Message: image + " is older than Garage 2.0, which has another Admin API; take a newer one"}
+	}
+	if ran, known := adminapi.ParseVersion(node.Status.Version).Get(); known && (major < ran.Major || major == ran.Major && minor < ran.Minor) {
+		return &UnsupportedError{Node: node.Name, Path: "spec.image", Message: fmt.Sprintf(
+			"the node has run Garage %d.%d, and %s is older: a store cannot go back to an earlier minor version; take %d.%d or a newer one", ran.Major, ran.Minor, image, ran.Major, ran.Minor)}
 	}
 	blocks := p.cluster.Spec.Blocks
 	for _, need := range []struct {

@@ -96,6 +96,7 @@ func TestDecide(t *testing.T) {
 		"all run it":                    {func(*World) {}, "", ""},
 		"the first by name":             {func(w *World) { w.outdate("b", "c") }, "Replace b", "pod-b"},
 		"a StatefulSet alone":           {func(w *World) { w.node("b").Workload.Rendered = false }, "Correct b", ""},
+		"of the first node":             {func(w *World) { w.node("a").Workload.Rendered = false }, "Correct a", ""},
 		"but not of one that is behind": {func(w *World) { w.outdate("a"); w.node("b").Workload.Rendered = false }, "Correct b", ""},
 		"a StatefulSet is missing":      {func(w *World) { w.outdate("b"); w.node("b").Workload = nil }, "its StatefulSet does not exist yet", ""},
 		"nothing runs it":               {func(w *World) { w.node("b").Workload, w.node("b").Pod = nil, nil }, "", ""},

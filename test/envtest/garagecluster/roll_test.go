@@ -67,6 +67,11 @@ func TestAnImageAndAConfigurationRollOut(t *testing.T) {
 			t.Errorf("claim %s is still held", claim.Name)
 		}
 	}
+	var configs corev1.ConfigMapList
+	l.Expect(l.client.List(t.Context(), &configs, client.InNamespace(l.namespace), client.MatchingLabels{v1beta2.LabelCluster: cluster.Name})).To(gomega.Succeed())
+	if len(configs.Items) != 1 {
+		t.Errorf("%d configurations are left, and one is run", len(configs.Items))
+	}
 	if cluster.Status.StorageRollout.GarageNodeName != "" {
 		t.Errorf("a step is under way: %+v", cluster.Status.StorageRollout)
 	}
