@@ -53,7 +53,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 2 && args[0] == "check" {
-		return check(ctx, args[1])
+		return manager.Check(ctx, args[1])
 	}
 	options, exporter, err := parse(args)
 	if err != nil {
@@ -77,7 +77,7 @@ func run(ctx context.Context, args []string) error {
 		Monitor:   &monitorapi.Client{HTTP: &http.Client{Transport: &http.Transport{IdleConnTimeout: time.Minute}}},
 		System:    clustercontroller.Pooled(pool),
 		Events:    events.Recorder{Events: mgr.GetEventRecorder(clustercontroller.Owner)},
-		Metrics:   kitmetrics.New(metrics.Registry),
+		Metrics:   kitmetrics.New(metrics.Registry, "nats_operator"),
 		Clock:     clock.RealClock{},
 		Namespace: os.Getenv("POD_NAMESPACE"),
 		Exporter:  exporter,
@@ -103,23 +103,4 @@ func parse(args []string) (manager.Options, render.ExporterDefaults, error) {
 		return options, exporter, fmt.Errorf("unknown argument %q", flags.Arg(0))
 	}
 	return options, exporter, errors.Join(clientgoscheme.AddToScheme(options.Scheme), v1beta1.AddToScheme(options.Scheme), natsv1beta1.AddToScheme(options.Scheme))
-}
-
-// check is what the chart's test runs: the image has no other program that could ask.
-func check(ctx context.Context, url string) error {
-	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
-	defer stop()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", url, answer.Status)
-	}
-	return nil
 }

@@ -13,12 +13,17 @@ import (
 
 const crdFolder = "config/crd"
 
-// crdsOfCharts says which API groups' CRDs a chart brings, by the folder that it has them in.
+// crdsOfCharts says which API groups' CRDs a chart brings.
 var crdsOfCharts = map[string][]string{
-	"charts/holdfast-nats/files/crds": {"cluster.nats.mikluko.io", "nats.mikluko.io"},
+	"charts/holdfast-garage": {"garage.rajsingh.info"},
+	"charts/holdfast-nats":   {"cluster.nats.mikluko.io", "nats.mikluko.io"},
 }
 
-// generateVerb writes what is made from the types: deep copies, CRDs, and the charts' copies of those.
+// sharedTemplates are copied into every chart, which has to be whole by itself.
+const sharedTemplates = "charts/shared"
+
+// generateVerb writes what is made from the types: deep copies, CRDs, and the charts' copies of those. And their copies of the
+// templates that they share.
 func generateVerb(ctx context.Context, r *repo, args []string) error {
 	if err := parse(flag.NewFlagSet("generate", flag.ContinueOnError), args); err != nil {
 		return err
@@ -40,7 +45,7 @@ func generateVerb(ctx context.Context, r *repo, args []string) error {
 	if err := r.run(ctx, ".", generator, "object", "crd", "paths=./api/...", "output:crd:dir="+crdFolder); err != nil {
 		return err
 	}
-	return errors.Join(r.narrowQuantities(), r.dropForeignDescriptions(), r.copyCRDs())
+	return errors.Join(r.narrowQuantities(), r.dropForeignDescriptions(), r.copyToCharts())
 }
 
 // controller-gen lets a quantity's exponent have a fraction, and any length. Go's parser refuses both, and a client
@@ -144,27 +149,40 @@ func (p *position) dropped(line string) bool {
 	return p.dropping >= 0
 }
 
-func (r *repo) copyCRDs() error {
-	files, err := filepath.Glob(r.path(crdFolder, "*.yaml"))
+func (r *repo) copyToCharts() error {
+	crds, err := filepath.Glob(r.path(crdFolder, "*.yaml"))
 	if err != nil {
 		return err
 	}
-	for folder, groups := range crdsOfCharts {
-		if err := errors.Join(os.RemoveAll(r.path(folder)), os.MkdirAll(r.path(folder), 0o755)); err != nil {
+	templates, err := filepath.Glob(r.path(sharedTemplates, "*.tpl"))
+	if err != nil {
+		return err
+	}
+	for chart, groups := range crdsOfCharts {
+		theirs := slices.DeleteFunc(slices.Clone(crds), func(file string) bool {
+			group, _, _ := strings.Cut(filepath.Base(file), "_")
+			return !slices.Contains(groups, group)
+		})
+		err := errors.Join(fill(r.path(chart, "files", "crds"), theirs), fill(r.path(chart, "templates", "shared"), templates))
+		if err != nil {
 			return err
 		}
-		for _, file := range files {
-			group, _, _ := strings.Cut(filepath.Base(file), "_")
-			if !slices.Contains(groups, group) {
-				continue
-			}
-			content, err := os.ReadFile(file)
-			if err != nil {
-				return err
-			}
-			if err := os.WriteFile(r.path(folder, filepath.Base(file)), content, 0o644); err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+// fill makes the folder hold copies of these files and nothing else.
+func fill(folder string, files []string) error {
+	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
+		return err
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(folder, filepath.Base(file)), content, 0o644); err != nil {
+			return err
 		}
 	}
 	return nil

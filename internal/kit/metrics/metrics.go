@@ -10,21 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-var (
-	conditionDesc = prometheus.NewDesc("nats_operator_condition",
-		"The conditions of an object: 1 for the status (True, False or Unknown) and reason that each type has now.",
-		[]string{"kind", "namespace", "name", "type", "status", "reason"}, nil)
-	pendingDesc = prometheus.NewDesc("nats_operator_rollout_pending_servers",
-		"The servers that still have to be restarted or replaced.",
-		[]string{"kind", "namespace", "name"}, nil)
-	gateDesc = prometheus.NewDesc("nats_operator_rollout_gate",
-		"1 for the gate that the next step of a rollout waits for, absent when none holds.",
-		[]string{"kind", "namespace", "name", "waiting_for"}, nil)
-)
-
 // A Recorder keeps the newest facts of each object and shows exactly these when it is scraped: an object has
 // one series per condition type, never a leftover of an earlier reason.
 type Recorder struct {
+	condition, pending, gate *prometheus.Desc
+
 	mu      sync.Mutex
 	objects map[object]*state
 }
@@ -42,9 +32,19 @@ type state struct {
 	waitingFor string
 }
 
-// New makes a Recorder and registers it. It panics when the registry already has one.
-func New(registry prometheus.Registerer) *Recorder {
-	r := &Recorder{objects: map[object]*state{}}
+// New makes a Recorder whose metrics' names begin with prefix, and registers it. It panics when the registry already has one.
+func New(registry prometheus.Registerer, prefix string) *Recorder {
+	describe := func(name, help string, more ...string) *prometheus.Desc {
+		return prometheus.NewDesc(prefix+"_"+name, help, append([]string{"kind", "namespace", "name"}, more...), nil)
+	}
+	r := &Recorder{
+		condition: describe("condition",
+			"The conditions of an object: 1 for the status (True, False or Unknown) and reason that each type has now.", "type", "status", "reason"),
+		pending: describe("rollout_pending_servers", "The servers that still have to be restarted or replaced."),
+		gate: describe("rollout_gate",
+			"1 for the gate that the next step of a rollout waits for, absent when none holds.", "waiting_for"),
+		objects: map[object]*state{},
+	}
 	registry.MustRegister(r)
 	return r
 }
@@ -83,9 +83,9 @@ func (r *Recorder) change(kind string, key types.NamespacedName, apply func(*sta
 
 // Describe implements prometheus.Collector.
 func (r *Recorder) Describe(descriptions chan<- *prometheus.Desc) {
-	descriptions <- conditionDesc
-	descriptions <- pendingDesc
-	descriptions <- gateDesc
+	descriptions <- r.condition
+	descriptions <- r.pending
+	descriptions <- r.gate
 }
 
 // Collect implements prometheus.Collector.
@@ -98,13 +98,13 @@ func (r *Recorder) Collect(found chan<- prometheus.Metric) {
 			found <- prometheus.MustNewConstMetric(description, prometheus.GaugeValue, value, labels...)
 		}
 		for _, condition := range s.conditions {
-			gauge(conditionDesc, 1, condition.Type, string(condition.Status), condition.Reason)
+			gauge(r.condition, 1, condition.Type, string(condition.Status), condition.Reason)
 		}
 		if s.rollout {
-			gauge(pendingDesc, float64(s.pending))
+			gauge(r.pending, float64(s.pending))
 		}
 		if s.waitingFor != "" {
-			gauge(gateDesc, 1, s.waitingFor)
+			gauge(r.gate, 1, s.waitingFor)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func shows(t *testing.T, registry *prometheus.Registry, series ...string) {
 
 func TestRecorder(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	recorder := metrics.New(registry)
+	recorder := metrics.New(registry, "nats_operator")
 	shows(t, registry)
 
 	recorder.Conditions("NatsCluster", a, []metav1.Condition{
@@ -73,7 +73,7 @@ func TestRecorder(t *testing.T) {
 // A condition list with a type twice is a mistake, but it must not take the scrape of all the rest with it.
 func TestRecorderSurvivesATypeTwice(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	metrics.New(registry).Conditions("NatsCluster", a, []metav1.Condition{
+	metrics.New(registry, "nats_operator").Conditions("NatsCluster", a, []metav1.Condition{
 		{Type: "Ready", Status: metav1.ConditionFalse, Reason: "R"}, {Type: "Ready", Status: metav1.ConditionFalse, Reason: "R"},
 	})
 	shows(t, registry, `nats_operator_condition{kind="NatsCluster",name="a",namespace="one",reason="R",status="False",type="Ready"} 1`)

@@ -53,7 +53,7 @@ type resting struct {
 	namespace string // of the NatsClusters
 	requests  env.Requests
 	servers   monitorfake.Transport
-	program   *replica
+	replica   *replica
 	token     string
 	clusters  int
 }
@@ -62,7 +62,7 @@ type resting struct {
 func startResting(b *testing.B) *resting {
 	b.Helper()
 	e := env.Start(b)
-	r := &resting{installation: install(b, e.Namespace(b), map[string]any{}), namespace: e.Namespace(b)}
+	r := &resting{installation: install(b, natsChart(), e.Namespace(b), map[string]any{}), namespace: e.Namespace(b)}
 	target, err := url.Parse(e.Config.Host)
 	r.must(err)
 	// Without the administrator's certificate: the program says who it is.
@@ -77,7 +77,7 @@ func startResting(b *testing.B) *resting {
 	b.Cleanup(proxy.Close)
 	r.reach(proxy.URL, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: proxy.Certificate().Raw}))
 	r.token = r.installation.token(r.scraper())
-	r.program = r.run()
+	r.replica = r.run()
 	return r
 }
 
@@ -153,11 +153,11 @@ func (r *resting) measure(b *testing.B, watched time.Duration) {
 
 // restart has the program end and start again, and look at every NatsCluster.
 func (r *resting) restart(b *testing.B) {
-	r.program.stop(syscall.SIGTERM)
+	r.replica.stop(syscall.SIGTERM)
 	begin := time.Now()
 	r.requests.Take()
 	asked := r.servers.Requests()
-	r.program = r.run()
+	r.replica = r.run()
 	r.Eventually(func() int { return r.servers.Requests() - asked }).Should(gomega.BeNumerically(">=", 2*3*r.clusters))
 	b.ReportMetric(time.Since(begin).Seconds(), "until-looked-at-s")
 	counts := r.counted(asked)
@@ -190,7 +190,7 @@ func (r *resting) counted(asked int) map[string]int {
 // kilobytes reads what the kernel says of the program's memory.
 func (r *resting) kilobytes(name string) float64 {
 	r.Helper()
-	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.program.cmd.Process.Pid))
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.replica.cmd.Process.Pid))
 	r.must(err)
 	for line := range strings.Lines(string(content)) {
 		if words := strings.Fields(line); len(words) > 1 && words[0] == name+":" {
@@ -206,7 +206,7 @@ func (r *resting) kilobytes(name string) float64 {
 // gauge reads one of the program's metrics.
 func (r *resting) gauge(name string) float64 {
 	r.Helper()
-	status, body := r.scrape(r.program, r.token)
+	status, body := r.scrape(r.replica, r.token)
 	for line := range strings.Lines(body) {
 		if value, ok := strings.CutPrefix(line, name+" "); ok {
 			number, err := strconv.ParseFloat(strings.TrimSpace(value), 64)

@@ -1,8 +1,7 @@
 package chart
 
 import (
-	"os"
-	"path/filepath"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -17,58 +16,56 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-dev/holdfast/test/envtest/env"
 )
 
 // TestValuesAreChecked has helm refuse what is no value of the chart, by its name.
-func TestValuesAreChecked(t *testing.T) {
-	within := func(name, key string, value any) map[string]any {
-		return map[string]any{name: map[string]any{key: value}}
-	}
-	for name, tc := range map[string]struct {
-		values map[string]any
-		named  string
-	}{
+func TestValuesAreChecked(t *testing.T) { ofEach(t, checkValues) }
+
+func checkValues(t *testing.T, c chart) {
+	t.Helper()
+	cases := map[string]refusal{
 		"no value":                    {map[string]any{"watchNamespace": []any{}}, "watchNamespace"},
-		"no value of the controller":  {within("cluster", "replica", 1), "replica"},
-		"no value of its image":       {within("cluster", "image", map[string]any{"repository": "x", "tags": "1"}), "tags"},
-		"no value of the exporter":    {within("cluster", "exporter", map[string]any{"images": map[string]any{}}), "images"},
-		"no value of its image, too":  {within("cluster", "exporter", within("image", "x", "y")), "x"},
+		"no value of the controller":  {within(c.of, "replica", 1), "replica"},
+		"no value of its image":       {within(c.of, "image", map[string]any{"repository": "x", "tags": "1"}), "tags"},
 		"no value of metrics":         {within("metrics", "services", true), "services"},
 		"no value of crds":            {within("crds", "enabled", true), "enabled"},
 		"no value of networkPolicy":   {within("networkPolicy", "enable", true), "enable"},
 		"no value of a pull Secret":   {map[string]any{"imagePullSecrets": []any{map[string]any{"names": "x"}}}, "names"},
-		"no replica":                  {within("cluster", "replicas", 0), "replicas"},
-		"replicas as text":            {within("cluster", "replicas", "2"), "replicas"},
+		"no replica":                  {within(c.of, "replicas", 0), "replicas"},
+		"replicas as text":            {within(c.of, "replicas", "2"), "replicas"},
 		"a wildcard for a namespace":  {map[string]any{"watchNamespaces": []any{"*"}}, "watchNamespaces"},
 		"a namespace twice":           {map[string]any{"watchNamespaces": []any{"a", "a"}}, "watchNamespaces"},
-		"a digest that is none":       {within("cluster", "image", map[string]any{"digest": "latest"}), "digest"},
-		"an exporter without a tag":   {within("cluster", "exporter", within("image", "tag", "")), "tag"},
-		"leader election by hand":     {within("cluster", "extraArgs", []any{"--leader-elect=false"}), "extraArgs"},
-		"leader election, one hyphen": {within("cluster", "extraArgs", []any{"-leader-elect=false"}), "extraArgs"},
-	} {
+		"a digest that is none":       {within(c.of, "image", map[string]any{"digest": "latest"}), "digest"},
+		"leader election by hand":     {within(c.of, "extraArgs", []any{"--leader-elect=false"}), "extraArgs"},
+		"leader election, one hyphen": {within(c.of, "extraArgs", []any{"-leader-elect=false"}), "extraArgs"},
+	}
+	maps.Copy(cases, c.refused)
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := template(t, "default", release, tc.values)
+			_, err := c.template(t, "default", release, tc.values)
 			if err == nil || !strings.Contains(err.Error(), tc.named) || !strings.Contains(err.Error(), "values.schema.json") && !strings.Contains(err.Error(), "values don't meet the specifications of the schema") {
 				t.Errorf("%v", err)
 			}
 		})
 	}
-	if _, err := template(t, "default", strings.Repeat("r", 40), map[string]any{}); err == nil || !strings.Contains(err.Error(), "too long") {
+	if _, err := c.template(t, "default", strings.Repeat("r", 42), map[string]any{}); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("a release name that no Service could have: %v", err)
 	}
 }
 
 // TestAPIServerTakesEverything applies what is rendered, without writing, and the Pods that would follow in a namespace
 // that enforces the restricted Pod security profile.
-func TestAPIServerTakesEverything(t *testing.T) {
+func TestAPIServerTakesEverything(t *testing.T) { ofEach(t, apiServerTakes) }
+
+func apiServerTakes(t *testing.T, c chart) {
+	t.Helper()
 	e := env.Start(t)
 	namespace, other := e.Namespace(t), e.Namespace(t)
-	for name, values := range variants(namespace, other) {
+	for name, values := range c.variants(namespace, other) {
 		t.Run(name, func(t *testing.T) {
-			found := rendered(t, namespace, values)
+			found := c.rendered(t, namespace, values)
 			for _, object := range found {
 				typed(t, object)
 				if err := e.Client.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.DryRunAll, client.FieldOwner("helm")); err != nil {
@@ -89,8 +86,11 @@ func TestAPIServerTakesEverything(t *testing.T) {
 
 // TestTwoReplicasApart holds the defaults: two replicas on different nodes, of which one leads, and a drain takes one
 // at a time.
-func TestTwoReplicasApart(t *testing.T) {
-	found := rendered(t, "default", map[string]any{})
+func TestTwoReplicasApart(t *testing.T) { ofEach(t, checkReplicas) }
+
+func checkReplicas(t *testing.T, c chart) {
+	t.Helper()
+	found := c.rendered(t, "default", map[string]any{})
 	deployment := only[*appsv1.Deployment](t, found)
 	if *deployment.Spec.Replicas != 2 {
 		t.Errorf("%d replicas", *deployment.Spec.Replicas)
@@ -108,7 +108,7 @@ func TestTwoReplicasApart(t *testing.T) {
 	if budget := only[*policyv1.PodDisruptionBudget](t, found); budget.Spec.MaxUnavailable.IntValue() != 1 || !selects(t, budget.Spec.Selector, pod.Labels) {
 		t.Errorf("%+v", budget.Spec)
 	}
-	one := rendered(t, "default", map[string]any{"cluster": map[string]any{"replicas": 1}})
+	one := c.rendered(t, "default", within(c.of, "replicas", 1))
 	if budgets := all[*policyv1.PodDisruptionBudget](t, one); len(budgets) > 0 {
 		t.Error("a budget for one replica never lets a node be drained")
 	}
@@ -116,8 +116,11 @@ func TestTwoReplicasApart(t *testing.T) {
 
 // TestPartsFitTogether has everything that selects the controller's Pods find them, by ports that they have, and
 // nothing else.
-func TestPartsFitTogether(t *testing.T) {
-	found := rendered(t, "default", map[string]any{})
+func TestPartsFitTogether(t *testing.T) { ofEach(t, checkParts) }
+
+func checkParts(t *testing.T, c chart) {
+	t.Helper()
+	found := c.rendered(t, "default", map[string]any{})
 	pod := only[*appsv1.Deployment](t, found).Spec.Template
 	test := only[*corev1.Pod](t, found)
 	ports := map[string]bool{}
@@ -168,18 +171,14 @@ func selects(t *testing.T, selector *metav1.LabelSelector, set map[string]string
 }
 
 // TestRights reads every rule that the chart grants.
-func TestRights(t *testing.T) {
-	content, err := os.ReadFile(filepath.Join(folder, "files", "rules", "cluster-controller.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var shipped []rbacv1.PolicyRule
-	if err := yaml.UnmarshalStrict(content, &shipped); err != nil {
-		t.Fatal(err)
-	}
-	for name, values := range variants("one", "other") {
+func TestRights(t *testing.T) { ofEach(t, checkRights) }
+
+func checkRights(t *testing.T, c chart) {
+	t.Helper()
+	shipped := env.ShippedRules(t, c.name)
+	for name, values := range c.variants("one", "other") {
 		t.Run(name, func(t *testing.T) {
-			found := rendered(t, "default", values)
+			found := c.rendered(t, "default", values)
 			_, narrow := values["watchNamespaces"]
 			granted := map[string][]rbacv1.PolicyRule{} // by where they hold
 			for _, role := range all[*rbacv1.ClusterRole](t, found) {
@@ -261,10 +260,13 @@ func checkBindings(t *testing.T, found objects) {
 	}
 }
 
-// TestCRDsStay has the chart bring exactly the CRDs of NATS' groups, which helm leaves where they are.
-func TestCRDsStay(t *testing.T) {
+// TestCRDsStay has the chart bring exactly the CRDs of its groups, which helm leaves where they are.
+func TestCRDsStay(t *testing.T) { ofEach(t, checkCRDs) }
+
+func checkCRDs(t *testing.T, c chart) {
+	t.Helper()
 	var brought []string
-	for _, object := range rendered(t, "default", map[string]any{}) {
+	for _, object := range c.rendered(t, "default", map[string]any{}) {
 		if object.GetKind() != "CustomResourceDefinition" {
 			continue
 		}
@@ -280,7 +282,10 @@ func TestCRDsStay(t *testing.T) {
 			t.Errorf("%s:\n%s", object.GetName(), diff)
 		}
 	}
-	others := func(file string) bool { return !strings.Contains(file, "nats.mikluko.io_") }
+	others := func(file string) bool {
+		group, _, _ := strings.Cut(file, "_")
+		return !slices.Contains(c.groups, group)
+	}
 	if diff := cmp.Diff(slices.DeleteFunc(env.CRDs(t), others), slices.Sorted(slices.Values(brought))); diff != "" {
 		t.Errorf("CRDs (-there +brought):\n%s", diff)
 	}

@@ -3,6 +3,7 @@ package chart
 import (
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,11 +26,51 @@ func TestMain(m *testing.M) { env.Main(m) }
 
 const release = "holdfast"
 
-// folder is the chart.
-var folder = filepath.Join("..", "..", "..", "charts", "holdfast-nats")
+// A chart is what a test has to know of one that is shipped.
+type chart struct {
+	// name is its folder, program its controller's, of its key in the values.
+	name, program, of string
+	// groups are those whose CRDs it brings.
+	groups []string
+	// refused are values that are none, by what is wrong with them.
+	refused map[string]refusal
+	// everythingElse are values that are not there as shipped.
+	everythingElse map[string]any
+	// created makes an object that the controller looks after, and reasons are what it says of one that is new. metric is one
+	// that it shows of that object called one.
+	created func(namespace, name string) client.Object
+	reasons []string
+	metric  string
+	// everywhere and watching are what else has to hold of one that looks after all namespaces, and of one that does after two of
+	// three.
+	everywhere func(*installation)
+	watching   func(in *installation, one, other, elsewhere string)
+}
+
+type refusal struct {
+	values map[string]any
+	named  string
+}
+
+func charts() []chart { return []chart{natsChart(), garageChart()} }
+
+func (c chart) folder() string { return filepath.Join("..", "..", "..", "charts", c.name) }
+
+// ofEach runs a test for every chart.
+func ofEach(t *testing.T, test func(*testing.T, chart)) {
+	t.Helper()
+	for _, c := range charts() {
+		t.Run(c.name, func(t *testing.T) { test(t, c) })
+	}
+}
+
+// within is a value below another one.
+func within(name, key string, value any) map[string]any {
+	return map[string]any{name: map[string]any{key: value}}
+}
 
 // template has helm render the chart. The error is what helm says.
-func template(tb testing.TB, namespace, name string, values map[string]any) ([]byte, error) {
+func (c chart) template(tb testing.TB, namespace, name string, values map[string]any) ([]byte, error) {
 	tb.Helper()
 	helm := os.Getenv("HOLDFAST_HELM")
 	if helm == "" {
@@ -41,7 +82,7 @@ func template(tb testing.TB, namespace, name string, values map[string]any) ([]b
 		tb.Fatal(err)
 	}
 	var out, said bytes.Buffer
-	cmd := exec.CommandContext(tb.Context(), helm, "template", name, folder, "--namespace", namespace, "--kube-version", "1.33.0", "--values", "-")
+	cmd := exec.CommandContext(tb.Context(), helm, "template", name, c.folder(), "--namespace", namespace, "--kube-version", "1.33.0", "--values", "-")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(content), &out, &said
 	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+tb.TempDir(), "HELM_CONFIG_HOME="+tb.TempDir(), "HELM_DATA_HOME="+tb.TempDir())
 	if err := cmd.Run(); err != nil {
@@ -51,9 +92,9 @@ func template(tb testing.TB, namespace, name string, values map[string]any) ([]b
 }
 
 // rendered are the chart's objects for those values, in the chart's order.
-func rendered(tb testing.TB, namespace string, values map[string]any) objects {
+func (c chart) rendered(tb testing.TB, namespace string, values map[string]any) objects {
 	tb.Helper()
-	manifests, err := template(tb, namespace, release, values)
+	manifests, err := c.template(tb, namespace, release, values)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -107,7 +148,14 @@ func only[T client.Object](tb testing.TB, from objects) T {
 }
 
 // variants are the values with which the chart is tried, for two namespaces.
-func variants(one, other string) map[string]map[string]any {
+func (c chart) variants(one, other string) map[string]map[string]any {
+	more := map[string]any{
+		"replicas": 1, "extraArgs": []any{"--log-level=debug"}, "priorityClassName": "system-cluster-critical",
+		"nodeSelector": map[string]any{"kubernetes.io/os": "linux"}, "tolerations": []any{map[string]any{"operator": "Exists"}},
+		"affinity": map[string]any{"nodeAffinity": map[string]any{}}, "resources": map[string]any{},
+		"image": map[string]any{"repository": "registry.example.com/c", "tag": "1", "digest": "sha256:" + digits, "pullPolicy": "Always"},
+	}
+	maps.Copy(more, c.everythingElse)
 	return map[string]map[string]any{
 		"as shipped":     {},
 		"two namespaces": {"watchNamespaces": []any{one, other}},
@@ -116,13 +164,7 @@ func variants(one, other string) map[string]map[string]any {
 			"metrics":          map[string]any{"service": false},
 			"networkPolicy":    map[string]any{"metricsFrom": []any{map[string]any{"namespaceSelector": map[string]any{}}}},
 			"imagePullSecrets": []any{map[string]any{"name": "pull"}},
-			"cluster": map[string]any{
-				"replicas": 1, "extraArgs": []any{"--log-level=debug"}, "priorityClassName": "system-cluster-critical",
-				"nodeSelector": map[string]any{"kubernetes.io/os": "linux"}, "tolerations": []any{map[string]any{"operator": "Exists"}},
-				"affinity": map[string]any{"nodeAffinity": map[string]any{}}, "resources": map[string]any{},
-				"image":    map[string]any{"repository": "registry.example.com/c", "tag": "1", "digest": "sha256:" + digits, "pullPolicy": "Always"},
-				"exporter": map[string]any{"image": map[string]any{"repository": "registry.example.com/e", "tag": "2", "digest": "sha256:" + digits}},
-			},
+			c.of:               more,
 		},
 	}
 }

@@ -18,22 +18,18 @@ import (
 	"time"
 
 	"github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/cert"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
-	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
-	"github.com/holdfast-dev/holdfast/internal/nats/sysapi/minted"
 	"github.com/holdfast-dev/holdfast/test/envtest/env"
 )
 
@@ -43,18 +39,19 @@ const wait = 3 * time.Minute
 // An installation is the chart on the API server, with a way in for its ServiceAccount.
 type installation struct {
 	testing.TB
+	chart
 	*gomega.WithT
 	env        *env.Env
 	namespace  string
 	objects    objects
-	program    string
+	binary     string
 	kubeconfig string
 }
 
 // install applies the chart and builds its program.
-func install(tb testing.TB, namespace string, values map[string]any) *installation {
+func install(tb testing.TB, c chart, namespace string, values map[string]any) *installation {
 	tb.Helper()
-	in := &installation{TB: tb, WithT: gomega.NewWithT(tb), env: env.Start(tb), namespace: namespace, objects: rendered(tb, namespace, values)}
+	in := &installation{TB: tb, chart: c, WithT: gomega.NewWithT(tb), env: env.Start(tb), namespace: namespace, objects: c.rendered(tb, namespace, values)}
 	in.SetDefaultEventuallyTimeout(wait)
 	in.SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
 	for _, object := range in.objects {
@@ -66,8 +63,8 @@ func install(tb testing.TB, namespace string, values map[string]any) *installati
 		}
 	}
 	dir := tb.TempDir()
-	in.program = filepath.Join(dir, "nats-cluster-controller")
-	build := exec.CommandContext(tb.Context(), "go", "build", "-o", in.program, "../../../cmd/nats-cluster-controller")
+	in.binary = filepath.Join(dir, c.program)
+	build := exec.CommandContext(tb.Context(), "go", "build", "-o", in.binary, "../../../cmd/"+c.program)
 	if said, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("%v\n%s", err, said)
 	}
@@ -125,7 +122,7 @@ func (in *installation) run() *replica {
 	r.authority = certificate
 	flags := append(args(in.TB, in.objects), "--metrics-cert-dir="+certificates, "--metrics-bind-address="+r.metrics, "--health-probe-bind-address="+r.health,
 		"--leader-election-namespace="+in.namespace)
-	r.cmd = exec.Command(in.program, flags...)
+	r.cmd = exec.Command(in.binary, flags...)
 	r.cmd.Env = append(os.Environ(), "KUBECONFIG="+in.kubeconfig, "POD_NAMESPACE="+in.namespace)
 	r.cmd.Stdout, r.cmd.Stderr = &r.output, &r.output
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -174,72 +171,36 @@ func answersOK(url string) error {
 	return nil
 }
 
-// looksAfter says that a new NatsCluster in the namespace gets a status and its events, which takes every right that
-// its creation needs.
+// looksAfter says that a new object in the namespace gets a status and its events, which takes every right that its creation
+// needs.
 func (in *installation) looksAfter(namespace, name string) {
 	in.Helper()
-	in.says(newCluster(namespace, name), v1beta1.ReasonCreating, v1beta1.ReasonQuorumUnavailable)
+	in.says(in.created(namespace, name), in.reasons...)
 }
 
-func newCluster(namespace, name string) *v1beta1.NatsCluster {
-	return &v1beta1.NatsCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1beta1.NatsClusterSpec{Version: "2.15.3", Replicas: 3},
-	}
-}
-
-// trusting is a NatsCluster whose servers trust whom the NatsOperatorTrust main of a namespace names.
-func trusting(namespace, name, trustee string) *v1beta1.NatsCluster {
-	cluster := newCluster(namespace, name)
-	cluster.Spec.Auth = &v1beta1.Auth{TrustRef: natsv1beta1.ObjectReference{Name: "main", Namespace: trustee}}
-	return cluster
-}
-
-// trust makes a NatsOperatorTrust main in a namespace, and a grant to the NatsClusters of the other.
-func (in *installation) trust(namespace, from string) {
+// says waits until a new object's conditions have the reasons.
+func (in *installation) says(object client.Object, reasons ...string) {
 	in.Helper()
-	operator := minted.NewOperator("main")
-	meta := metav1.ObjectMeta{Namespace: namespace, Name: "main"}
-	in.must(in.env.Client.Create(in.Context(), &natsv1beta1.NatsOperatorTrust{ObjectMeta: meta, Spec: natsv1beta1.NatsOperatorTrustSpec{
-		OperatorJWT: operator.JWT, SystemAccountJWT: operator.System.JWT,
-	}}))
-	in.must(in.env.Client.Create(in.Context(), &natsv1beta1.NatsReferenceGrant{ObjectMeta: meta, Spec: natsv1beta1.NatsReferenceGrantSpec{
-		From: []natsv1beta1.ReferenceGrantFrom{{Group: v1beta1.GroupVersion.Group, Kind: v1beta1.KindNatsCluster, Namespace: from}},
-		To:   []natsv1beta1.ReferenceGrantTo{{Group: natsv1beta1.GroupVersion.Group, Kind: natsv1beta1.KindNatsOperatorTrust}},
-	}}))
+	in.must(in.env.Client.Create(in.Context(), object))
+	in.Eventually(func() ([]string, error) { return in.saidOf(object) }).Should(gomega.ContainElements(reasons))
 }
 
-// placeholders applies the sample for auth as it stands, and nothing comes of it.
-func (in *installation) placeholders(namespace string) {
+// saidOf are the reasons of an object's conditions.
+func (in *installation) saidOf(object client.Object) (reasons []string, err error) {
 	in.Helper()
-	for _, object := range env.Samples(in.TB)["auth.yaml"] {
-		object.SetNamespace(namespace)
-		if object.GetKind() != v1beta1.KindNatsCluster {
-			in.must(in.env.Client.Create(in.Context(), object))
-			continue
-		}
-		cluster := &v1beta1.NatsCluster{}
-		in.must(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, cluster))
-		in.says(cluster, v1beta1.ReasonTrustInvalid)
+	gvk, err := in.env.Client.GroupVersionKindFor(object)
+	in.must(err)
+	seen := &unstructured.Unstructured{}
+	seen.SetGroupVersionKind(gvk)
+	if err := in.env.Client.Get(in.Context(), client.ObjectKeyFromObject(object), seen); err != nil {
+		return nil, err
 	}
-	var sets appsv1.StatefulSetList
-	in.must(in.env.Client.List(in.Context(), &sets, client.InNamespace(namespace)))
-	if len(sets.Items) != 0 {
-		in.Errorf("%d StatefulSets for a trust that is none", len(sets.Items))
+	conditions, _, err := unstructured.NestedSlice(seen.Object, "status", "conditions")
+	for _, condition := range conditions {
+		reason, _, _ := unstructured.NestedString(condition.(map[string]any), "reason")
+		reasons = append(reasons, reason)
 	}
-}
-
-// says waits until a new NatsCluster's conditions have the reasons.
-func (in *installation) says(cluster *v1beta1.NatsCluster, reasons ...string) {
-	in.Helper()
-	in.must(in.env.Client.Create(in.Context(), cluster))
-	in.Eventually(func() ([]string, error) {
-		err := in.env.Client.Get(in.Context(), client.ObjectKeyFromObject(cluster), cluster)
-		var reasons []string
-		for _, condition := range cluster.Status.Conditions {
-			reasons = append(reasons, condition.Reason)
-		}
-		return reasons, err
-	}).Should(gomega.ContainElements(reasons))
+	return reasons, err
 }
 
 func (in *installation) leader() string {
@@ -254,18 +215,18 @@ func (in *installation) leader() string {
 
 // TestTwoReplicas runs two as shipped: one leads, and the other follows when it is killed. The metrics are for those who
 // may see them.
-func TestTwoReplicas(t *testing.T) {
+func TestTwoReplicas(t *testing.T) { ofEach(t, checkSuccession) }
+
+func checkSuccession(t *testing.T, c chart) {
+	t.Helper()
 	e := env.Start(t)
-	in := install(t, e.Namespace(t), map[string]any{})
+	in := install(t, c, e.Namespace(t), map[string]any{})
 	first := in.run()
 	in.Eventually(in.leader).ShouldNot(gomega.BeEmpty())
 	led := in.leader()
 	second := in.run()
 	in.looksAfter(e.Namespace(t), "one")
-	trustee, apps := e.Namespace(t), e.Namespace(t)
-	in.trust(trustee, apps)
-	in.says(trusting(apps, "trusting", trustee), v1beta1.ReasonCreating)
-	in.placeholders(e.Namespace(t))
+	c.everywhere(in)
 	if now := in.leader(); now != led {
 		t.Errorf("%s led, now %s", led, now)
 	}
@@ -276,7 +237,7 @@ func TestTwoReplicas(t *testing.T) {
 			t.Errorf("%s asks for the metrics: %d", who, status)
 		}
 	}
-	if status, body := in.scrape(first, in.token(reader)); status != http.StatusOK || !strings.Contains(body, `nats_operator_condition{kind="NatsCluster",name="one"`) {
+	if status, body := in.scrape(first, in.token(reader)); status != http.StatusOK || !strings.Contains(body, in.metric) {
 		t.Errorf("%d %s", status, body)
 	}
 
@@ -330,32 +291,23 @@ func (in *installation) scrape(r *replica, bearer string) (status int, body stri
 	return answer.StatusCode, string(content)
 }
 
-// TestWatchedNamespaces runs one with rights in two namespaces, and a NatsCluster elsewhere is not its business. Nor is a
-// NatsOperatorTrust elsewhere, though a grant there admits it: the NatsCluster that names it is held.
-func TestWatchedNamespaces(t *testing.T) {
+// TestWatchedNamespaces runs one with rights in two namespaces, and what is elsewhere is not its business.
+func TestWatchedNamespaces(t *testing.T) { ofEach(t, checkWatched) }
+
+func checkWatched(t *testing.T, c chart) {
+	t.Helper()
 	e := env.Start(t)
 	one, other, elsewhere := e.Namespace(t), e.Namespace(t), e.Namespace(t)
-	values := variants(one, other)["everything else"] // the flags that are not there as shipped
+	values := c.variants(one, other)["everything else"] // the flags that are not there as shipped
 	values["watchNamespaces"] = []any{one, other}
-	in := install(t, e.Namespace(t), values)
-	stranger := &v1beta1.NatsCluster{
-		ObjectMeta: metav1.ObjectMeta{Namespace: elsewhere, Name: "stranger"}, Spec: v1beta1.NatsClusterSpec{Version: "2.15.3", Replicas: 1},
-	}
+	in := install(t, c, e.Namespace(t), values)
+	stranger := c.created(elsewhere, "stranger")
 	in.must(e.Client.Create(t.Context(), stranger))
 	in.run()
 	in.looksAfter(one, "one")
 	in.looksAfter(other, "two")
-	in.trust(other, one)
-	in.trust(elsewhere, one)
-	in.says(trusting(one, "trusting", other), v1beta1.ReasonCreating)
-	in.says(trusting(one, "held", elsewhere), v1beta1.ReasonTrustNotReady)
-	set := &appsv1.StatefulSet{}
-	in.must(e.Client.Get(t.Context(), client.ObjectKey{Namespace: one, Name: "one-0"}, set))
-	if image := set.Spec.Template.Spec.Containers[1].Image; image != "registry.example.com/e:2@sha256:"+digits {
-		t.Errorf("the exporter's image is %s", image)
-	}
-	in.must(e.Client.Get(t.Context(), client.ObjectKeyFromObject(stranger), stranger))
-	if len(stranger.Status.Conditions) > 0 {
-		t.Errorf("%+v", stranger.Status)
+	c.watching(in, one, other, elsewhere)
+	if said, err := in.saidOf(stranger); err != nil || len(said) > 0 {
+		t.Errorf("%v %v", said, err)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // Namespace makes a namespace of the test's own, with the default ServiceAccount that a cluster's controllers
@@ -70,6 +71,28 @@ func (e *Env) UserWithRole(tb testing.TB, roles ...client.Object) *rest.Config {
 		tb.Fatal("making a user:", err)
 	}
 	return added.Config()
+}
+
+// ShippedRules are what the chart of that name lets its controller do in the namespaces that it looks after.
+func ShippedRules(tb testing.TB, chart string) []rbacv1.PolicyRule {
+	tb.Helper()
+	root, err := repository()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(root, "charts", chart, "files", "rules", "*.yaml"))
+	if err != nil || len(files) != 1 {
+		tb.Fatalf("%s has not one file of rules: %v, %v", chart, files, err)
+	}
+	content, err := os.ReadFile(files[0])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var rules []rbacv1.PolicyRule
+	if err := sigsyaml.UnmarshalStrict(content, &rules); err != nil {
+		tb.Fatalf("%s: %v", files[0], err)
+	}
+	return rules
 }
 
 // Samples are the objects of each file in config/samples, by the file's name.

@@ -9,10 +9,10 @@ import (
 	"github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -83,7 +83,10 @@ func start(tb testing.TB) *lab {
 // startController runs the controller until the test ends.
 func (l *lab) startController() {
 	l.Helper()
-	config := rest.CopyConfig(l.env.Config)
+	// It has the rights of the chart's ServiceAccount and no other.
+	config := l.env.UserWithRole(l.TB, &rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace}, Rules: env.ShippedRules(l.TB, "holdfast-garage"),
+	})
 	config.Wrap(l.requests.Through)
 	mgr, err := manager.New(config, manager.Options{
 		Scheme: env.NewScheme(), FieldOwner: garagecontroller.Owner, Cached: garagecontroller.Cached(),
@@ -95,7 +98,7 @@ func (l *lab) startController() {
 	reconciler := &garagecontroller.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{},
 		Events:       events.Recorder{Events: mgr.GetEventRecorder(garagecontroller.Owner)},
-		Metrics:      metrics.New(prometheus.NewRegistry()),
+		Metrics:      metrics.New(prometheus.NewRegistry(), "garage_operator"),
 		DefaultImage: image,
 	}
 	unique := true // names of controllers, in one process: tests run several

@@ -4,8 +4,6 @@ import (
 	"context"
 	"flag"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,7 +21,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/yaml"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/internal/kit/events"
@@ -183,7 +180,7 @@ func (l *lab) reconciler(mgr ctrlmanager.Manager, o controllerOptions) *clusterc
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Monitor: o.monitor, Clock: o.clock,
 		System:    clustercontroller.Pooled(l.systemPool()),
 		Events:    events.Recorder{Events: mgr.GetEventRecorder(clustercontroller.Owner)},
-		Metrics:   metrics.New(prometheus.NewRegistry()),
+		Metrics:   metrics.New(prometheus.NewRegistry(), "nats_operator"),
 		Namespace: controllerNamespace,
 		Exporter:  render.ExporterDefaults{Repository: "natsio/prometheus-nats-exporter", Tag: "0.20.2"},
 	}
@@ -216,14 +213,7 @@ func (l *lab) speaksOfTheLastSpec() {
 // shippedUser has the rights of the chart's ServiceAccount and no other.
 func (l *lab) shippedUser(o controllerOptions) (config *rest.Config, namespaces []string) {
 	l.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "..", "..", "charts", "holdfast-nats", "files", "rules", "cluster-controller.yaml"))
-	if err != nil {
-		l.Fatal(err)
-	}
-	var rules []rbacv1.PolicyRule
-	if err := yaml.UnmarshalStrict(content, &rules); err != nil {
-		l.Fatal(err)
-	}
+	rules := env.ShippedRules(l.TB, "holdfast-nats")
 	if o.everywhere {
 		return l.env.UserWithRole(l.TB, &rbacv1.ClusterRole{Rules: rules}), nil
 	}

@@ -95,7 +95,7 @@ func (h *History) reconcile(ctx context.Context, instance *fault.Instance) {
 		System: func(context.Context, string, sysapi.Options, []byte) (controller.System, error) {
 			return with.System, nil
 		},
-		Events: events.Recorder{Events: &k8sevents.FakeRecorder{}}, Metrics: metrics.New(prometheus.NewRegistry()),
+		Events: events.Recorder{Events: &k8sevents.FakeRecorder{}}, Metrics: metrics.New(prometheus.NewRegistry(), "nats_operator"),
 	})
 	for {
 		request := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: Namespace, Name: Name}}

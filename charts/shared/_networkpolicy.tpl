@@ -1,19 +1,18 @@
-{{- if .Values.networkPolicy.enabled }}
+{{- define "holdfast.networkpolicy" -}}
+{{- if .root.Values.networkPolicy.enabled -}}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
-metadata:
-  name: {{ include "cluster.name" . }}
-  namespace: {{ .Release.Namespace }}
-  labels: {{- include "cluster.labels" . | nindent 4 }}
+metadata: {{- include "holdfast.metadata" . | nindent 2 }}
 spec:
   podSelector:
-    matchLabels: {{- include "cluster.selector" . | nindent 6 }}
+    matchLabels: {{- include "holdfast.selector" . | nindent 6 }}
   policyTypes: [Ingress]
   ingress:
     - ports: [{port: metrics, protocol: TCP}]
-      {{- with .Values.networkPolicy.metricsFrom }}
+      {{- with .root.Values.networkPolicy.metricsFrom }}
       from: {{- toYaml . | nindent 8 }}
       {{- end }}
     # The kubelet's probes come from the node, which no policy names portably; the test Pod asks too.
     - ports: [{port: health, protocol: TCP}]
-{{- end }}
+{{- end -}}
+{{- end -}}

@@ -1,14 +1,16 @@
-{{- $name := include "cluster.name" . }}
-{{- $rules := .Files.Get "files/rules/cluster-controller.yaml" | fromYamlArray }}
-{{- $labels := include "cluster.labels" . }}
-{{- define "cluster.subjects" }}
+{{- define "holdfast.subjects" }}
 subjects:
   - kind: ServiceAccount
-    name: {{ include "cluster.name" . }}
-    namespace: {{ .Release.Namespace }}
+    name: {{ include "holdfast.name" . }}
+    namespace: {{ .root.Release.Namespace }}
 {{- end }}
-{{- if .Values.watchNamespaces }}
-{{- range .Values.watchNamespaces }}
+
+{{- define "holdfast.rbac" -}}
+{{- $name := include "holdfast.name" . }}
+{{- $rules := .root.Files.Get (printf "files/rules/%s.yaml" .suffix) | fromYamlArray }}
+{{- $labels := include "holdfast.labels" . }}
+{{- if .root.Values.watchNamespaces }}
+{{- range .root.Values.watchNamespaces }}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -28,7 +30,7 @@ roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: Role
   name: {{ $name }}
-{{- include "cluster.subjects" $ }}
+{{- include "holdfast.subjects" $ }}
 {{- end }}
 {{- else }}
 ---
@@ -48,7 +50,7 @@ roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole
   name: {{ $name }}
-{{- include "cluster.subjects" . }}
+{{- include "holdfast.subjects" . }}
 {{- end }}
 ---
 # The lease of the leader, and the event that says who leads.
@@ -56,7 +58,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
   name: {{ $name }}-leader
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .root.Release.Namespace }}
   labels: {{- $labels | nindent 4 }}
 rules:
   - apiGroups: [coordination.k8s.io]
@@ -64,7 +66,7 @@ rules:
     verbs: [create]
   - apiGroups: [coordination.k8s.io]
     resources: [leases]
-    resourceNames: [{{ include "cluster.lease" . }}]
+    resourceNames: [{{ include "holdfast.lease" . }}]
     verbs: [get, update]
   - apiGroups: [""]
     resources: [events]
@@ -77,13 +79,13 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
   name: {{ $name }}-leader
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .root.Release.Namespace }}
   labels: {{- $labels | nindent 4 }}
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: Role
   name: {{ $name }}-leader
-{{- include "cluster.subjects" . }}
+{{- include "holdfast.subjects" . }}
 ---
 # Who calls /metrics, and may they.
 apiVersion: rbac.authorization.k8s.io/v1
@@ -108,4 +110,5 @@ roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: ClusterRole
   name: {{ $name }}-metrics
-{{- include "cluster.subjects" . }}
+{{- include "holdfast.subjects" . }}
+{{- end -}}
