@@ -1,6 +1,6 @@
 # Every verb is one line; what has logic lives in tools/dev, test/cluster and test/stories.
 # Variables: COUNT (e2e: how often in a row), RUN (tests or benchmarks by pattern), PACKAGE (mutate: one folder),
-# SHOW (unit, envtest: lines of the tests' output to pass on, by pattern), ARGS (up, down, demo: flags of the command, see ARGS=-h), CLEAN_CACHE=1 (clean: the built tools too).
+# SYSTEM (demo, e2e, images: nats or garage alone), SHOW (unit, envtest: lines of the tests' output to pass on, by pattern), ARGS (up, down, demo: flags of the command, see ARGS=-h), CLEAN_CACHE=1 (clean: the built tools too).
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 COUNT ?= 1
@@ -16,8 +16,8 @@ dev := go -C tools/dev run .
 help: ## list the verbs
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
-demo: ## a Kubernetes of three nodes, a NATS cluster on it, two changes under load and a lost node, a table; leaves nothing behind
-	@go -C test/stories run ./cmd/demo $(ARGS)
+demo: ## a Kubernetes of three nodes; NATS, then Garage on it, changed under load; tables; leaves nothing behind
+	@go -C test/stories run ./cmd/demo $(if $(SYSTEM),-system $(SYSTEM)) $(ARGS)
 
 up: ## a local Kubernetes to play with
 	@go -C test/cluster run ./cmd/holdfast-cluster up $(ARGS)
@@ -47,7 +47,7 @@ crash: ## the controller is ended before and after every call of a rollout, and 
 	@$(dev) test -level L4 -run '^(TestKilledAtEveryCall|TestCrashRunFindsSeededBugs)$$' -show '^(crash |[0-9]+ calls|seeded bug )'
 
 e2e: ## L5: the stories, on local clusters
-	@$(dev) test -level L5 -count $(COUNT) -run '$(RUN)'
+	@$(dev) test -level L5 -count $(COUNT) -run '$(RUN)' -system '$(SYSTEM)'
 
 bench: ## the benchmarks, one figure a line
 	@$(dev) bench -run '$(or $(RUN),.)'
@@ -56,7 +56,7 @@ mutate: ## mutation testing of every decide.go
 	@$(dev) mutate -package '$(PACKAGE)'
 
 images: ## the images as OCI archives, in out/images
-	@go -C test/cluster run ./cmd/images $(ARGS)
+	@go -C test/cluster run ./cmd/images $(if $(SYSTEM),--system $(SYSTEM)) $(ARGS)
 
 chart: ## check the charts and pack them into out/charts
 	@$(dev) chart

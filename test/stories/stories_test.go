@@ -15,7 +15,9 @@ import (
 	deletion "github.com/holdfast-dev/holdfast/test/stories/delete"
 	editinthemiddle "github.com/holdfast-dev/holdfast/test/stories/edit-in-the-middle"
 	foreignobject "github.com/holdfast-dev/holdfast/test/stories/foreign-object"
+	garagequickstart "github.com/holdfast-dev/holdfast/test/stories/garage-quickstart"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
+	"github.com/holdfast-dev/holdfast/test/stories/lab/garagelab"
 	memorychange "github.com/holdfast-dev/holdfast/test/stories/memory-change"
 	nodecut "github.com/holdfast-dev/holdfast/test/stories/node-cut"
 	nodekill "github.com/holdfast-dev/holdfast/test/stories/node-kill"
@@ -27,26 +29,28 @@ import (
 )
 
 type story struct {
-	name string
-	run  func(*lab.Story)
+	name   string
+	system func() lab.System
+	run    func(*lab.Story)
 }
 
 // stories are told in this order; each name is its folder's.
 var stories = []story{
-	{"quickstart", quickstart.Run},
-	{"memory-change", memorychange.Run},
-	{"version-change", versionchange.Run},
-	{"reload", reload.Run},
-	{"certificate-renewal", certificaterenewal.Run},
-	{"edit-in-the-middle", editinthemiddle.Run},
-	{"foreign-object", foreignobject.Run},
-	{"pod-template", podtemplate.Run},
-	{"chart-reinstall", chartreinstall.Run},
-	{"node-stop", nodestop.Run},
-	{"node-kill", nodekill.Run},
-	{"node-cut", nodecut.Run},
-	{"controller-loss", controllerloss.Run},
-	{"delete", deletion.Run},
+	{"quickstart", lab.NATS, quickstart.Run},
+	{"memory-change", lab.NATS, memorychange.Run},
+	{"version-change", lab.NATS, versionchange.Run},
+	{"reload", lab.NATS, reload.Run},
+	{"certificate-renewal", lab.NATS, certificaterenewal.Run},
+	{"edit-in-the-middle", lab.NATS, editinthemiddle.Run},
+	{"foreign-object", lab.NATS, foreignobject.Run},
+	{"pod-template", lab.NATS, podtemplate.Run},
+	{"chart-reinstall", lab.NATS, chartreinstall.Run},
+	{"node-stop", lab.NATS, nodestop.Run},
+	{"node-kill", lab.NATS, nodekill.Run},
+	{"node-cut", lab.NATS, nodecut.Run},
+	{"controller-loss", lab.NATS, controllerloss.Run},
+	{"delete", lab.NATS, deletion.Run},
+	{"garage-quickstart", lab.Garage, garagelab.Run(garagequickstart.Tell)},
 }
 
 func TestEveryFolderIsTold(t *testing.T) {
@@ -64,8 +68,33 @@ func TestEveryFolderIsTold(t *testing.T) {
 	}
 }
 
+// systemVariable is the environment variable that names the one system to tell stories of.
+const systemVariable = "HOLDFAST_SYSTEM"
+
+// chosen are the stories of the system that the environment names, or all.
+func chosen(t *testing.T) (told []story, systems []lab.System) {
+	t.Helper()
+	only := os.Getenv(systemVariable)
+	known := map[string]bool{}
+	for _, story := range stories {
+		system := story.system()
+		if only != "" && only != system.Name {
+			continue
+		}
+		if told = append(told, story); !known[system.Name] {
+			known[system.Name] = true
+			systems = append(systems, system)
+		}
+	}
+	if len(told) == 0 {
+		t.Fatalf("%s=%s is no system that there are stories of", systemVariable, only)
+	}
+	return told, systems
+}
+
 func TestStories(t *testing.T) {
-	l, err := lab.Up(t.Context(), "stories", os.Stderr)
+	told, systems := chosen(t)
+	l, err := lab.Up(t.Context(), "stories", os.Stderr, systems...)
 	t.Cleanup(func() {
 		ctx, stop := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer stop()
@@ -76,11 +105,8 @@ func TestStories(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Install(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	for _, story := range stories {
-		if !t.Run(story.name, func(t *testing.T) { l.Tell(t, story.name, story.run) }) {
+	for _, story := range told {
+		if !t.Run(story.name, func(t *testing.T) { l.Tell(t, story.name, story.system(), story.run) }) {
 			return // what the next would show on a broken lab says nothing
 		}
 	}

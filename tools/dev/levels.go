@@ -12,6 +12,8 @@ import (
 // A level is one step of the test ladder.
 type level struct {
 	name, what string
+	// servers says that the tests start servers as processes.
+	servers bool
 	// kube says that the tests start a kube-apiserver.
 	kube bool
 	// flags are further flags of `go test`.
@@ -20,6 +22,8 @@ type level struct {
 	timeout time.Duration
 	// each has every test reported as it ends, not every package.
 	each bool
+	// system is the one whose stories are told; empty for all.
+	system string
 	// show has lines of the tests' own output passed on.
 	show *regexp.Regexp
 }
@@ -30,16 +34,18 @@ type level struct {
 func levels() []level {
 	alone := []string{"-count=1", "-p=1"}
 	return []level{
-		{name: "L0", what: "decisions, builders, tools", timeout: 10 * time.Minute},
-		{name: "L3", what: "CRDs on a real API server", kube: true, flags: alone, timeout: 10 * time.Minute},
-		{name: "L4", what: "controllers on a real API server, real peers, the local Kubernetes itself", kube: true, flags: alone, timeout: 20 * time.Minute},
+		{name: "L0", servers: true, what: "decisions, builders, tools", timeout: 10 * time.Minute},
+		{name: "L3", what: "CRDs on a real API server", servers: true, kube: true, flags: alone, timeout: 10 * time.Minute},
+		{name: "L4", what: "controllers on a real API server, real peers, the local Kubernetes itself", servers: true, kube: true, flags: alone, timeout: 20 * time.Minute},
 		{name: "L5", what: "stories on the local Kubernetes", kube: true, flags: []string{"-p=1", "-failfast"}, timeout: 45 * time.Minute, each: true},
 	}
 }
 
 const (
-	stories    = "test/stories"
-	rootModule = "github.com/holdfast-dev/holdfast"
+	stories = "test/stories"
+	// systemVariable tells the stories which system's alone are to be told.
+	systemVariable = "HOLDFAST_SYSTEM"
+	rootModule     = "github.com/holdfast-dev/holdfast"
 )
 
 // A testPackage is a package with tests.

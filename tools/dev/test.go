@@ -29,6 +29,7 @@ func testVerb(ctx context.Context, r *repo, args []string) error {
 	names := set.String("level", "", "levels to run, separated by commas; all when empty")
 	count := set.Int("count", 1, "how many times in a row the stories are run")
 	pattern := set.String("run", "", "only tests that match this pattern, as `go test -run`")
+	system := set.String("system", "", "only stories of this system: nats or garage")
 	show := set.String("show", "", "pass on the lines of the tests' own output that match this pattern")
 	if err := parse(set, args); err != nil {
 		return err
@@ -47,14 +48,14 @@ func testVerb(ctx context.Context, r *repo, args []string) error {
 	}
 	var results []result
 	for _, l := range wanted {
-		l.flags, l.show = append(slices.Clone(l.flags), l.more(*count, *pattern)...), lines
+		l.flags, l.show, l.system = append(slices.Clone(l.flags), l.more(*count, *pattern)...), lines, *system
 		res, err := r.runLevel(ctx, l, slices.DeleteFunc(slices.Clone(all), func(p testPackage) bool { return p.level() != l.name }))
 		if err != nil {
 			return fmt.Errorf("%s: %w", l.name, err)
 		}
 		results = append(results, res)
 	}
-	return r.report(results, *pattern != "")
+	return r.report(results, *pattern != "" || *system != "")
 }
 
 func linesToShow(pattern string) (*regexp.Regexp, error) {
@@ -100,9 +101,13 @@ func (l level) more(count int, pattern string) []string {
 
 func (r *repo) runLevel(ctx context.Context, l level, packages []testPackage) (result, error) {
 	r.say("== %s: %s", l.name, l.what)
-	env, err := r.serversEnv(ctx)
-	if err != nil {
-		return result{}, err
+	env := []string{systemVariable + "=" + l.system}
+	if l.servers {
+		servers, err := r.serversEnv(ctx)
+		if err != nil {
+			return result{}, err
+		}
+		env = append(env, servers...)
 	}
 	if l.kube {
 		kube, err := r.kubeEnv(ctx)

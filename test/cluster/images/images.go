@@ -22,6 +22,12 @@ const PauseImage = "registry.k8s.io/pause:3.10.2"
 // programs lie there, and a probe or a preStop hook names them without a folder.
 const searchPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/"
 
+// The systems that images are of.
+const (
+	NATS   = "nats"
+	Garage = "garage"
+)
+
 // A source is an image and where its only program comes from: a tool, or a package of this repository.
 type source struct {
 	ref string
@@ -32,8 +38,12 @@ type source struct {
 	module, pkg string
 	// program is the file's name in the image's root, and its entrypoint.
 	program string
+	// command is started in its place where the real image has a command and no entrypoint.
+	command []string
 	user    string
 	ports   []string
+	// system is what the image is for; empty for any.
+	system string
 }
 
 // sources lists every image of the repository. One whose main package is not in this checkout is passed over
@@ -45,22 +55,37 @@ func sources() []source {
 		{
 			// A stand-in under the real name and tag: the product's default reference works unchanged.
 			ref: "docker.io/natsio/prometheus-nats-exporter:0.20.2", module: "test/cluster", pkg: "images/exporter",
-			program: "prometheus-nats-exporter", ports: []string{"7777/tcp"},
+			program: "prometheus-nats-exporter", ports: []string{"7777/tcp"}, system: NATS,
 		},
 		{ref: "holdfast.dev/testbox:dev", module: "test/cluster", pkg: "images/testbox", program: "testbox", user: unprivileged},
 		{
 			ref: "holdfast.dev/nats-cluster-controller:dev", module: ".", pkg: "cmd/nats-cluster-controller",
-			program: "nats-cluster-controller", user: unprivileged,
+			program: "nats-cluster-controller", user: unprivileged, system: NATS,
+		},
+		{
+			ref: "holdfast.dev/garage-operator:dev", module: ".", pkg: "cmd/garage-operator",
+			program: "garage-operator", user: unprivileged, system: Garage,
 		},
 		{ref: "holdfast.dev/ledger:dev", module: "test/ledger", pkg: "cmd/ledger", program: "ledger", user: unprivileged},
 	}
 	for _, version := range toolbox.NATSServers {
 		list = append(list, source{
 			ref: "docker.io/library/nats:" + version, tool: toolbox.NATSServer(version), program: "nats-server",
-			ports: []string{"4222/tcp", "6222/tcp", "8222/tcp"},
+			ports: []string{"4222/tcp", "6222/tcp", "8222/tcp"}, system: NATS,
+		})
+	}
+	for _, version := range toolbox.GarageServers {
+		list = append(list, source{
+			ref: "docker.io/dxflrs/garage:v" + version, tool: toolbox.GarageServer(version), program: "garage",
+			command: []string{"/garage", "server"}, system: Garage,
 		})
 	}
 	return list
+}
+
+// Of are the images that a run of those systems needs: a server takes long to build for nobody.
+func Of(systems ...string) []string {
+	return names(slices.DeleteFunc(sources(), func(s source) bool { return s.system != "" && !slices.Contains(systems, s.system) }))
 }
 
 // Pause makes the archive of the sandbox image in the box's cache and returns its path.
@@ -99,7 +124,7 @@ func Build(ctx context.Context, box *toolbox.Box, dir string, refs ...string) ([
 		if err != nil {
 			return nil, fmt.Errorf("image %s: %w", s.ref, err)
 		}
-		path, err := s.image(program).write(dir)
+		path, err := s.write(dir, program)
 		if err != nil {
 			return nil, err
 		}
@@ -115,8 +140,13 @@ func FromBinary(dir, ref, binary string) (string, error) {
 	if !strings.Contains(filepath.Base(ref), ":") || !strings.Contains(ref, "/") {
 		return "", fmt.Errorf("image reference %q: write it whole, as in registry.example/name:tag", ref)
 	}
-	i := source{ref: ref, program: filepath.Base(binary)}.image(binary)
-	shared, err := libraries(binary)
+	return source{ref: ref, program: filepath.Base(binary)}.write(dir, binary)
+}
+
+// write makes the archive of the program with the shared libraries that it needs, and returns its path in dir.
+func (s source) write(dir, program string) (string, error) {
+	i := s.image(program)
+	shared, err := libraries(program)
 	if err != nil {
 		return "", err
 	}
@@ -130,6 +160,9 @@ func FromBinary(dir, ref, binary string) (string, error) {
 func (s source) image(program string) image {
 	entry := "/" + s.program
 	config := v1.Config{Entrypoint: []string{entry}, Env: []string{searchPath}, WorkingDir: "/", User: s.user}
+	if s.command != nil {
+		config.Entrypoint, config.Cmd = nil, s.command
+	}
 	for _, port := range s.ports {
 		if config.ExposedPorts == nil {
 			config.ExposedPorts = map[string]struct{}{}

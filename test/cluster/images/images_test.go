@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -144,6 +145,36 @@ func TestArchiveIsWrittenOnlyWhenSomethingChanged(t *testing.T) {
 			t.Errorf("the broken archive is still there: %v", err)
 		}
 	})
+}
+
+// A run has the images of its systems and what serves all, and no server that it does not start. Garage's real image has a command
+// and no entrypoint.
+func TestImagesOfASystem(t *testing.T) {
+	all, nats, garage := Of(NATS, Garage), Of(NATS), Of(Garage)
+	if want := names(sources()); !slices.Equal(all, want) {
+		t.Errorf("of both systems are %v, want %v", all, want)
+	}
+	for name, of := range map[string][]string{"nats": nats, "garage": garage} {
+		for _, ref := range []string{PauseImage, "holdfast.dev/ledger:dev"} {
+			if !slices.Contains(of, ref) {
+				t.Errorf("%s runs without %s", name, ref)
+			}
+		}
+	}
+	is := func(system string) func(string) bool {
+		return func(ref string) bool { return strings.Contains(ref, "/"+system) }
+	}
+	if slices.ContainsFunc(nats, is("garage")) || slices.ContainsFunc(garage, is("nats")) || !slices.ContainsFunc(garage, is("garage:v")) {
+		t.Errorf("of NATS are %v, of Garage %v", nats, garage)
+	}
+	for _, s := range sources() {
+		if is("garage:v")(s.ref) {
+			config := s.image(script(t, "garage")).Config
+			if config.Entrypoint != nil || !slices.Equal(config.Cmd, []string{"/garage", "server"}) {
+				t.Errorf("%s starts %v %v", s.ref, config.Entrypoint, config.Cmd)
+			}
+		}
+	}
 }
 
 func TestBuildRefusesWhatItCannotMake(t *testing.T) {

@@ -19,14 +19,14 @@ func Run(s *lab.Story) {
 	book := s.Load(cluster)
 
 	s.Must(book.Mark(ctx, "reinstall"))
-	versions := s.Versions(cluster)
-	s.Must(s.Uninstall(ctx))
-	s.Must(s.Install(ctx))
-	_, err := s.Helm(ctx, "test", lab.Release, "--namespace", lab.Release, "--timeout", "1m")
+	versions := s.Versions()
+	s.Must(s.Uninstall(ctx, s.System))
+	s.Must(s.Install(ctx, s.System))
+	_, err := s.Helm(ctx, "test", s.System.Release, "--namespace", lab.Namespace, "--timeout", "1m")
 	s.Must(err)
 	s.Must(lab.Until(ctx, time.Minute, "a controller to lead", s.Led))
-	s.AtRest(cluster)
-	for name, version := range s.Versions(cluster) {
+	s.AtRest()
+	for name, version := range s.Versions() {
 		if versions[name] != version {
 			s.Errorf("%s was written", name)
 		}

@@ -1,4 +1,4 @@
-// Package lab is what stories happen on: a local Kubernetes with the chart installed, a ledger, and the means
+// Package lab is what stories happen on: a local Kubernetes with the charts installed, a ledger, and the means
 // to apply manifests and to wait for what must be observed.
 package lab
 
@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	garagev1beta1 "github.com/holdfast-dev/holdfast/api/garage/v1beta1"
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	natsv1beta1 "github.com/holdfast-dev/holdfast/api/nats/nats/v1beta1"
 	"github.com/holdfast-dev/holdfast/test/cluster"
@@ -25,8 +27,8 @@ import (
 	"github.com/holdfast-dev/holdfast/tools/toolbox"
 )
 
-// Release is the chart's release and the namespace it is installed in.
-const Release = "holdfast"
+// Namespace is where the charts are installed.
+const Namespace = "holdfast"
 
 // Lab is a local Kubernetes and clients of it with every right.
 type Lab struct {
@@ -36,13 +38,17 @@ type Lab struct {
 	Client  client.WithWatch
 }
 
-// Up brings up a cluster of that name with every image loaded. Progress goes to out.
-func Up(ctx context.Context, name string, out io.Writer) (*Lab, error) {
+// Up brings up a cluster of that name with the images of these systems, and installs their charts. Progress goes to out.
+func Up(ctx context.Context, name string, out io.Writer, systems ...System) (*Lab, error) {
 	box, err := toolbox.New(".", out)
 	if err != nil {
 		return nil, err
 	}
-	archives, err := images.Build(ctx, box, filepath.Join(box.Cache, "images"))
+	var names []string
+	for _, system := range systems {
+		names = append(names, system.Name)
+	}
+	archives, err := images.Build(ctx, box, filepath.Join(box.Cache, "images"), images.Of(names...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +57,15 @@ func Up(ctx context.Context, name string, out io.Writer) (*Lab, error) {
 		return nil, err
 	}
 	l := &Lab{Box: box, Cluster: c}
-	return l, l.connect()
+	if err := l.connect(); err != nil {
+		return nil, err
+	}
+	for _, system := range systems {
+		if err := l.Install(ctx, system); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
 }
 
 func (l *Lab) connect() error {
@@ -62,7 +76,10 @@ func (l *Lab) connect() error {
 	log.SetLogger(logr.Discard()) // what matters is in the errors
 	// One person's client: it is to be as fast as that person.
 	config.QPS, config.Burst = 200, 400
-	if err := errors.Join(v1beta1.AddToScheme(scheme.Scheme), natsv1beta1.AddToScheme(scheme.Scheme)); err != nil {
+	if err := errors.Join(
+		v1beta1.AddToScheme(scheme.Scheme), natsv1beta1.AddToScheme(scheme.Scheme),
+		garagev1beta1.AddToScheme(scheme.Scheme), v1beta2.AddToScheme(scheme.Scheme),
+	); err != nil {
 		return err
 	}
 	l.Config = config
@@ -72,20 +89,6 @@ func (l *Lab) connect() error {
 
 // Down takes the cluster of that name down, also one that came up in part; nothing of it is left.
 func Down(ctx context.Context, name string) error { return cluster.Down(ctx, name) }
-
-// Install installs the chart and waits until the controllers are ready.
-func (l *Lab) Install(ctx context.Context) error {
-	_, err := l.Helm(ctx, "upgrade", "--install", Release, filepath.Join(l.Box.Root, "charts", "holdfast-nats"),
-		"--namespace", Release, "--create-namespace", "--wait", "--timeout", "3m",
-		"--set", "cluster.image.repository=holdfast.dev/nats-cluster-controller", "--set", "cluster.image.tag=dev")
-	return err
-}
-
-// Uninstall removes the chart and waits until the controllers are gone.
-func (l *Lab) Uninstall(ctx context.Context) error {
-	_, err := l.Helm(ctx, "uninstall", Release, "--namespace", Release, "--wait", "--timeout", "3m")
-	return err
-}
 
 // Helm runs helm against the cluster.
 func (l *Lab) Helm(ctx context.Context, args ...string) (string, error) {

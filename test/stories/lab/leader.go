@@ -19,7 +19,7 @@ import (
 // Leader is the Pod of the replica of the cluster controller that leads.
 func (l *Lab) Leader(ctx context.Context) (*corev1.Pod, error) {
 	lease := &coordinationv1.Lease{}
-	if err := l.Client.Get(ctx, client.ObjectKey{Namespace: Release, Name: Release + "-cluster.nats.mikluko.io"}, lease); err != nil {
+	if err := l.Client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: NATS().Release + "-cluster.nats.mikluko.io"}, lease); err != nil {
 		return nil, err
 	}
 	name, _, _ := strings.Cut(ptr.Deref(lease.Spec.HolderIdentity, ""), "_")
@@ -27,7 +27,7 @@ func (l *Lab) Leader(ctx context.Context) (*corev1.Pod, error) {
 		return nil, errors.New("no replica leads")
 	}
 	pod := &corev1.Pod{}
-	return pod, l.Client.Get(ctx, client.ObjectKey{Namespace: Release, Name: name}, pod)
+	return pod, l.Client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: name}, pod)
 }
 
 // Led says whether a replica of the cluster controller leads.

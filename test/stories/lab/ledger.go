@@ -12,11 +12,16 @@ import (
 	"github.com/holdfast-dev/holdfast/test/ledger"
 )
 
-// StartLedger starts the ledger in the namespace against that URL and returns once every stream of it has had
-// its first message acknowledged. It is reached through the API server.
+// StartLedger starts the ledger in the namespace against that URL of a NATS cluster.
 func (l *Lab) StartLedger(ctx context.Context, namespace, url string) (*ledger.Client, error) {
+	return l.RunLedger(ctx, namespace, "ledger.yaml", "nats://demo:4222", url)
+}
+
+// RunLedger runs a ledger of that manifest, changed as Apply does it, and returns once it has had its first of everything
+// acknowledged. It is reached through the API server.
+func (l *Lab) RunLedger(ctx context.Context, namespace, manifest string, replace ...string) (*ledger.Client, error) {
 	folder := os.DirFS(filepath.Join(l.Box.Root, "test", "ledger"))
-	if err := l.Apply(ctx, namespace, folder, "ledger.yaml", "nats://demo:4222", url); err != nil {
+	if err := l.Apply(ctx, namespace, folder, manifest, replace...); err != nil {
 		return nil, err
 	}
 	http, err := rest.HTTPClientFor(l.Config)

@@ -11,18 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 )
 
-// AtRest checks that a settled NatsCluster is left alone: over fifteen seconds no object of it is written.
-func (s *Story) AtRest(cluster *v1beta1.NatsCluster) {
+// AtRest checks that what is settled is left alone: until it has been looked at once more no object of it is written.
+func (s *Story) AtRest() {
 	s.Helper()
-	before := s.Versions(cluster)
+	before := s.Versions()
 	if len(before) < 10 {
 		s.Fatalf("only %d objects to look at", len(before))
 	}
-	over := time.After(15 * time.Second)
+	over := time.After(s.System.look)
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -31,21 +29,23 @@ func (s *Story) AtRest(cluster *v1beta1.NatsCluster) {
 			return
 		case <-tick.C:
 		}
-		if after := s.Versions(cluster); !maps.Equal(before, after) {
+		if after := s.Versions(); !maps.Equal(before, after) {
 			s.Fatalf("written while nothing was to be done: %v, then %v", before, after)
 		}
 	}
 }
 
 // Versions are the resourceVersions of everything that the controller writes.
-func (s *Story) Versions(cluster *v1beta1.NatsCluster) map[string]string {
+func (s *Story) Versions() map[string]string {
 	found := map[string]string{}
-	for kind, list := range map[string]client.ObjectList{
+	lists := s.System.lists()
+	maps.Copy(lists, map[string]client.ObjectList{
 		"StatefulSet": &appsv1.StatefulSetList{}, "ConfigMap": &corev1.ConfigMapList{}, "Service": &corev1.ServiceList{}, "Secret": &corev1.SecretList{},
-		"PodDisruptionBudget": &policyv1.PodDisruptionBudgetList{}, "NetworkPolicy": &networkingv1.NetworkPolicyList{}, "NatsCluster": &v1beta1.NatsClusterList{},
-	} {
-		s.Must(s.Client.List(s.Context(), list, client.InNamespace(cluster.Namespace)))
-		s.Must(eachItem(list, func(object client.Object) { found[kind+" "+object.GetName()] = object.GetResourceVersion() }))
+		"PodDisruptionBudget": &policyv1.PodDisruptionBudgetList{}, "NetworkPolicy": &networkingv1.NetworkPolicyList{},
+	})
+	for kind, list := range lists {
+		s.Must(s.Client.List(s.Context(), list, client.InNamespace(s.Namespace)))
+		s.Must(eachItem(list, func(object client.Object) { found[kind+" "+object.GetName()] = s.System.version(object) }))
 	}
 	return found
 }

@@ -22,12 +22,13 @@ import (
 type Story struct {
 	*testing.T
 	*Lab
+	System    System
 	Namespace string
 }
 
 // Tell runs a story in a new namespace, and removes the namespace after it. A story that fails shows what a
 // person would look at.
-func (l *Lab) Tell(t *testing.T, name string, story func(*Story)) {
+func (l *Lab) Tell(t *testing.T, name string, system System, story func(*Story)) {
 	t.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: name + "-"}}
 	if err := l.Client.Create(t.Context(), namespace); err != nil {
@@ -37,37 +38,19 @@ func (l *Lab) Tell(t *testing.T, name string, story func(*Story)) {
 		ctx, stop := context.WithTimeout(context.Background(), 8*time.Minute)
 		defer stop()
 		if t.Failed() {
-			l.show(ctx, t, namespace.Name)
+			l.show(ctx, t, system, namespace.Name)
 		}
-		if err := l.removeNamespace(ctx, namespace); err != nil {
+		if err := l.removeNamespace(ctx, system, namespace); err != nil {
 			t.Error(err)
 		}
 	})
-	story(&Story{T: t, Lab: l, Namespace: namespace.Name})
+	story(&Story{T: t, Lab: l, System: system, Namespace: namespace.Name})
 }
 
 // removeNamespace ends the servers first: a namespace that is removed with Pods in it is looked at again only after
 // half of their grace period, which for these is minutes. Nobody needs the streams any more that would hold them.
-func (l *Lab) removeNamespace(ctx context.Context, namespace *corev1.Namespace) error {
-	var clusters v1beta1.NatsClusterList
-	if err := l.Client.List(ctx, &clusters, client.InNamespace(namespace.Name)); err != nil {
-		return err
-	}
-	for _, cluster := range clusters.Items {
-		before := cluster.DeepCopy()
-		metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, v1beta1.AnnotationForceDelete, "")
-		if err := l.Client.Patch(ctx, &cluster, client.MergeFrom(before)); err != nil {
-			return err
-		}
-	}
-	if err := l.Client.DeleteAllOf(ctx, &v1beta1.NatsCluster{}, client.InNamespace(namespace.Name)); err != nil {
-		return err
-	}
-	if err := Until(ctx, 3*time.Minute, "the servers to be gone", func(ctx context.Context) (bool, string) {
-		var pods corev1.PodList
-		err := l.Client.List(ctx, &pods, client.InNamespace(namespace.Name), client.HasLabels{v1beta1.LabelCluster})
-		return err == nil && len(pods.Items) == 0, fmt.Sprintf("%d Pods, %v", len(pods.Items), err)
-	}); err != nil {
+func (l *Lab) removeNamespace(ctx context.Context, system System, namespace *corev1.Namespace) error {
+	if err := l.End(ctx, system, namespace.Name); err != nil {
 		return err
 	}
 	if err := l.Client.Delete(ctx, namespace); err != nil {
@@ -79,12 +62,12 @@ func (l *Lab) removeNamespace(ctx context.Context, namespace *corev1.Namespace) 
 	})
 }
 
-func (l *Lab) show(ctx context.Context, t *testing.T, namespace string) {
+func (l *Lab) show(ctx context.Context, t *testing.T, system System, namespace string) {
 	t.Helper()
 	for _, words := range []string{
-		"get natsclusters,statefulsets,pods,pvc,events -n " + namespace + " -o wide",
-		"describe natsclusters -n " + namespace,
-		"logs -n " + Release + " -l app.kubernetes.io/name=nats-cluster-controller --tail=60 --prefix",
+		"get " + system.kinds + ",statefulsets,pods,pvc,events -n " + namespace + " -o wide",
+		"describe " + system.kinds + " -n " + namespace,
+		"logs -n " + Namespace + " -l app.kubernetes.io/name=" + system.program + " --tail=60 --prefix",
 		"get nodes,pods -A -o wide",
 	} {
 		out, err := l.Kubectl(ctx, strings.Fields(words)...)

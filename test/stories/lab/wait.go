@@ -58,9 +58,12 @@ func UpToDate(cluster *v1beta1.NatsCluster) (bool, string) {
 }
 
 // Summary is every condition in one line.
-func Summary(cluster *v1beta1.NatsCluster) string {
+func Summary(cluster *v1beta1.NatsCluster) string { return Conditions(cluster.Status.Conditions) }
+
+// Conditions are these in one line.
+func Conditions(conditions []metav1.Condition) string {
 	var text strings.Builder
-	for _, c := range cluster.Status.Conditions {
+	for _, c := range conditions {
 		fmt.Fprintf(&text, "%s=%s %s (%s) ", c.Type, c.Status, c.Reason, c.Message)
 	}
 	return text.String()
@@ -100,8 +103,13 @@ func (l *Lab) Servers(ctx context.Context, namespace, name string) (map[string]a
 
 // Pods are the Pods of a NatsCluster by name.
 func (l *Lab) Pods(ctx context.Context, namespace, name string) (map[string]corev1.Pod, error) {
+	return l.PodsWith(ctx, namespace, v1beta1.LabelCluster, name)
+}
+
+// PodsWith are the Pods with a label of that value, by name.
+func (l *Lab) PodsWith(ctx context.Context, namespace, label, value string) (map[string]corev1.Pod, error) {
 	var list corev1.PodList
-	err := l.Client.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{v1beta1.LabelCluster: name})
+	err := l.Client.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{label: value})
 	pods := map[string]corev1.Pod{}
 	for _, pod := range list.Items {
 		pods[pod.Name] = pod

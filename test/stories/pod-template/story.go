@@ -36,7 +36,7 @@ func Run(s *lab.Story) {
 	if message := meta.FindStatusCondition(held.Status.Conditions, v1beta1.ConditionProgressing).Message; !strings.Contains(message, "terminationGracePeriod") {
 		s.Errorf("the message does not name the field: %s", message)
 	}
-	s.AtRest(held)
+	s.AtRest()
 
 	s.Create(files)
 	s.Restarted(processes)

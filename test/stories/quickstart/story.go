@@ -23,7 +23,7 @@ func Run(s *lab.Story) {
 	checkStatus(s, cluster.Status)
 	checkPods(s)
 	s.Conclude(s.Load(cluster))
-	s.AtRest(cluster)
+	s.AtRest()
 }
 
 func checkStatus(s *lab.Story, status v1beta1.NatsClusterStatus) {

@@ -26,12 +26,21 @@ func main() {
 
 func run(ctx context.Context) error {
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: images [--out DIR] [IMAGE...]\n       images [--out DIR] --binary PATH IMAGE")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: images [--out DIR] [--system NAME | IMAGE...]\n       images [--out DIR] --binary PATH IMAGE")
 		flag.PrintDefaults()
 	}
 	out := flag.String("out", "", "folder of the archives (default out/images below the repository)")
 	binary := flag.String("binary", "", "make IMAGE from this program of the host and the shared libraries it needs")
+	system := flag.String("system", "", "make the images of this system alone: "+images.NATS+" or "+images.Garage)
 	flag.Parse()
+	refs := flag.Args()
+	switch *system {
+	case "":
+	case images.NATS, images.Garage:
+		refs = append(refs, images.Of(*system)...)
+	default:
+		return fmt.Errorf("no system is called %q", *system)
+	}
 	box, err := toolbox.New(".", os.Stderr)
 	if err != nil {
 		return err
@@ -40,21 +49,21 @@ func run(ctx context.Context) error {
 	if dir == "" {
 		dir = filepath.Join(box.Root, "out", "images")
 	}
-	paths, err := archives(ctx, box, dir, *binary)
+	paths, err := archives(ctx, box, dir, *binary, refs)
 	if err != nil {
 		return err
 	}
 	return list(paths)
 }
 
-func archives(ctx context.Context, box *toolbox.Box, dir, binary string) ([]string, error) {
+func archives(ctx context.Context, box *toolbox.Box, dir, binary string, refs []string) ([]string, error) {
 	if binary == "" {
-		return images.Build(ctx, box, dir, flag.Args()...)
+		return images.Build(ctx, box, dir, refs...)
 	}
-	if flag.NArg() != 1 {
-		return nil, fmt.Errorf("--binary makes one image: give its name, not %q", flag.Args())
+	if len(refs) != 1 {
+		return nil, fmt.Errorf("--binary makes one image: give its name, not %q", refs)
 	}
-	path, err := images.FromBinary(dir, flag.Arg(0), binary)
+	path, err := images.FromBinary(dir, refs[0], binary)
 	return []string{path}, err
 }
 

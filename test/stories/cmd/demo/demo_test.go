@@ -2,12 +2,17 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
+	garagev1beta1 "github.com/holdfast-dev/holdfast/api/garage/v1beta1"
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 	"github.com/holdfast-dev/holdfast/test/ledger"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
@@ -42,8 +47,7 @@ func TestPicture(t *testing.T) {
 	}
 	got := frame(c, steps{{server: "demo-1", begin: time.Unix(3, 0)}}, time.Unix(10, 0))
 	for i, want := range []row{
-		{server: "demo-0", state: "waiting for its turn"}, {server: "demo-1", state: "restarting", took: "7 s"},
-		{server: "demo-2", state: "done"}, {server: "demo-3", state: "not ready"},
+		{"demo-0", "waiting for its turn"}, {"demo-1", "restarting", "", "", "7 s"}, {"demo-2", "done"}, {"demo-3", "not ready"},
 	} {
 		if got.rows[i] != want {
 			t.Errorf("row %d: %v, want %v", i, got.rows[i], want)
@@ -125,5 +129,68 @@ func TestConclusion(t *testing.T) {
 				t.Errorf("the table does not tell of the node:\n%s", out.String())
 			}
 		})
+	}
+}
+
+func TestGarageConclusion(t *testing.T) {
+	node := func(identity, pod string, partitions int32) garagev1beta1.GarageNode {
+		n := garagev1beta1.GarageNode{}
+		n.Status.NodeID, n.Status.ObservedPodUID, n.Status.Partitions = identity, types.UID(pod), &partitions
+		return n
+	}
+	nodes := func(all ...garagev1beta1.GarageNode) map[string]garagev1beta1.GarageNode {
+		found := map[string]garagev1beta1.GarageNode{}
+		for i, n := range all {
+			found[fmt.Sprintf("garage-storage-%d", i)] = n
+		}
+		return found
+	}
+	a, b := node("aa", "1", 256), node("bb", "2", 128)
+	good := ledger.Report{OK: true, Unit: "writes", Changes: []ledger.Change{{Acknowledged: minimumWrites}}}
+	cases := map[string]struct {
+		report ledger.Report
+		seen   growth
+		want   string
+	}{
+		"good":             {good, growth{before: nodes(a), after: nodes(a, b)}, ""},
+		"another identity": {good, growth{before: nodes(a), after: nodes(node("cc", "1", 256), b)}, "garage-storage-0 is not who it was"},
+		"another Pod":      {good, growth{before: nodes(a), after: nodes(node("aa", "3", 256), b)}, "garage-storage-0 is not who it was"},
+		"holds nothing":    {good, growth{before: nodes(a), after: nodes(a, node("bb", "2", 0))}, "garage-storage-1 holds nothing"},
+		"nobody came":      {good, growth{before: nodes(a), after: nodes(a)}, "1 nodes became 1"},
+		"lost":             {ledger.Report{Reasons: []string{"1 lost"}, Changes: good.Changes}, growth{before: nodes(a), after: nodes(a, b)}, "1 lost"},
+		"too few": {
+			ledger.Report{OK: true, Unit: "writes", Changes: []ledger.Change{{Acknowledged: minimumWrites - 1}}},
+			growth{before: nodes(a), after: nodes(a, b)}, "99 writes were acknowledged",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			err := concludeGarage(&out, tc.report, tc.seen)
+			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+			if !strings.Contains(out.String(), "garage-storage-0") {
+				t.Errorf("no table:\n%s", out.String())
+			}
+		})
+	}
+}
+
+func TestGaragePicture(t *testing.T) {
+	cluster := &v1beta2.GarageCluster{}
+	ready := garagev1beta1.GarageNode{}
+	ready.Status.NodeID, ready.Status.Version, ready.Status.Partitions = "0123456789abcdef", "2.4.1", new(int32(256))
+	ready.Status.Conditions = []metav1.Condition{{Type: garagev1beta1.ConditionReady, Reason: garagev1beta1.ReasonNodeReady}}
+	got := frameGarage(cluster, map[string]garagev1beta1.GarageNode{"b": {}, "a": ready})
+	if want := []row{{"a", "NodeReady", "2.4.1", "0123456789", "256"}, {"b", "starting", "", "", "-"}}; !slices.Equal(got.rows, want) {
+		t.Errorf("%v, want %v", got.rows, want)
+	}
+	cluster.Status.Conditions = []metav1.Condition{{Type: v1beta2.ConditionReady, Reason: v1beta2.ReasonClusterReady, Message: "m"}}
+	for generation, want := range map[int64]string{0: "ClusterReady: m", 1: "waiting for the controller to look at it"} {
+		cluster.Generation = generation
+		if got := frameGarage(cluster, nil).sentence; got != want {
+			t.Errorf("generation %d: %s, want %s", generation, got, want)
+		}
 	}
 }

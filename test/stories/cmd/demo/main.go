@@ -1,51 +1,57 @@
-// Command demo shows changes of a NATS cluster as transactions: a local Kubernetes of three nodes, the chart, a NATS
-// cluster from one manifest, producers and consumers that keep account of every message, and then two changes, server
-// by server: a new memory limit, and the next nats-server, in the middle of which a node loses its power. It ends with a
-// table and leaves nothing behind.
+// Command demo shows changes of a service as transactions: a local Kubernetes of three nodes, the charts, and then each system
+// in its turn, under a load that keeps account of everything that was acknowledged.
+//
+// NATS: a NATS cluster from one manifest, producers and consumers, and two changes, server by server: a new memory limit, and the
+// next nats-server, in the middle of which a node loses its power. Garage: a store from one manifest, writers and readers of
+// objects, and a fourth node that joins. Each ends with a table, and nothing is left behind.
 package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
-	"github.com/holdfast-dev/holdfast/test/ledger"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
 )
 
-const (
-	kubernetes = "demo" // the local Kubernetes
-	namespace  = "demo"
-	name       = "demo" // the NatsCluster of the sample
-	newMemory  = "8Gi"
-	oldVersion = "2.15.2"
-	newVersion = "2.15.3" // the sample's
+// kubernetes is the name of the local Kubernetes.
+const kubernetes = "demo"
 
-	// minimum is how many messages must be acknowledged during the change for the table to mean something.
-	minimum = 1000
-)
+// A show is what one system has to show.
+type show struct {
+	system    lab.System
+	namespace string
+	run       func(context.Context, *lab.Lab) error
+}
 
 func main() {
+	system := flag.String("system", "", "show this system alone: nats or garage")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx); err != nil {
+	if err := run(ctx, *system); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1)
 	}
 }
 
 // run takes the cluster down whatever happened, also after an interrupt.
-func run(ctx context.Context) (err error) {
+func run(ctx context.Context, only string) (err error) {
+	shows := slices.DeleteFunc([]show{{lab.NATS(), namespace, showNATS}, {lab.Garage(), garageNamespace, showGarage}}, func(s show) bool {
+		return only != "" && only != s.system.Name
+	})
+	if len(shows) == 0 {
+		return fmt.Errorf("no system is called %q", only)
+	}
 	defer func() {
 		ctx, stop := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer stop()
@@ -54,126 +60,32 @@ func run(ctx context.Context) (err error) {
 			err = downErr
 		}
 	}()
-	l, err := lab.Up(ctx, kubernetes, os.Stdout)
+	systems := make([]lab.System, 0, len(shows))
+	for _, show := range shows {
+		systems = append(systems, show.system)
+	}
+	l, err := lab.Up(ctx, kubernetes, os.Stdout, systems...)
 	if err != nil {
 		return err
 	}
-	say("installing the chart")
-	if err := l.Install(ctx); err != nil {
-		return err
-	}
-	book, err := create(ctx, l)
-	if err != nil {
-		return err
-	}
-	acts, err := play(ctx, l, book)
-	if err != nil {
-		return err
-	}
-	say("comparing what was acknowledged with what is there")
-	report, err := book.Finish(ctx)
-	if err != nil {
-		return err
-	}
-	return conclude(os.Stdout, report, acts)
-}
-
-// create makes the NATS cluster of the sample, on the version before, and starts the load.
-func create(ctx context.Context, l *lab.Lab) (*ledger.Client, error) {
-	say("a NATS cluster from config/samples/quickstart.yaml, with nats-server %s", oldVersion)
-	err := l.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-	if err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, err
-	}
-	if err := l.Apply(ctx, namespace, os.DirFS(l.Box.Root), "config/samples/quickstart.yaml", "version: "+newVersion, "version: "+oldVersion); err != nil {
-		return nil, err
-	}
-	if _, err := watch(ctx, l, 4*time.Minute, nil); err != nil {
-		return nil, err
-	}
-	say("starting producers and consumers that keep account of every message")
-	cluster, err := l.Get(ctx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	return l.StartLedger(ctx, namespace, cluster.Status.Endpoints.Client)
-}
-
-// An act is one change of the NatsCluster, and what was seen of it.
-type act struct {
-	name, patch string
-	// version is what every server runs at its end.
-	version string
-	// lost is the node that is lost in the middle of it; nil for none.
-	lost *outage
-
-	told          steps
-	before, after map[string]server
-}
-
-// A server is one as it runs.
-type server struct {
-	lab.Process
-	version string
-}
-
-// play does one change after the other.
-func play(ctx context.Context, l *lab.Lab, book *ledger.Client) ([]*act, error) {
-	elsewhere, err := l.Elsewhere(ctx, namespace, name, "ledger")
-	if err != nil {
-		return nil, err
-	}
-	acts := []*act{
-		{name: "memory to " + newMemory, patch: fmt.Sprintf(`{"spec":{"resources":{"limits":{"memory":%q}}}}`, newMemory), version: oldVersion},
-		{name: "nats-server to " + newVersion, patch: fmt.Sprintf(`{"spec":{"version":%q}}`, newVersion), version: newVersion,
-			lost: &outage{may: elsewhere}},
-	}
-	for _, a := range acts {
-		say("changing %s", a.name)
-		if err := a.play(ctx, l, book); err != nil {
-			return nil, err
+	for _, show := range shows {
+		if err := show.play(ctx, l); err != nil {
+			return err
 		}
 	}
-	return acts, nil
+	return nil
 }
 
-// play edits the NatsCluster, as a person would, and watches until the change has arrived everywhere.
-func (a *act) play(ctx context.Context, l *lab.Lab, book *ledger.Client) (err error) {
-	if a.before, err = running(ctx, l); err != nil {
+// play runs the show in its namespace, and leaves the machine to the next.
+func (s show) play(ctx context.Context, l *lab.Lab) error {
+	err := l.Client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	if err := book.Mark(ctx, a.name); err != nil {
+	if err := s.run(ctx, l); err != nil {
 		return err
 	}
-	cluster := &v1beta1.NatsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-	if err := l.Client.Patch(ctx, cluster, client.RawPatch(types.MergePatchType, []byte(a.patch)), client.FieldOwner(lab.FieldOwner)); err != nil {
-		return err
-	}
-	if a.told, err = watch(ctx, l, 8*time.Minute, a.lost); err != nil {
-		return err
-	}
-	if err := book.End(ctx); err != nil {
-		return err
-	}
-	a.after, err = running(ctx, l)
-	return err
-}
-
-// running asks the servers who they are, and the NatsCluster which version each runs.
-func running(ctx context.Context, l *lab.Lab) (map[string]server, error) {
-	processes, err := l.Processes(ctx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	cluster, err := l.Get(ctx, namespace, name)
-	if err != nil {
-		return nil, err
-	}
-	found := map[string]server{}
-	for _, status := range cluster.Status.Servers {
-		found[status.Name] = server{Process: processes[status.Name], version: status.Version}
-	}
-	return found, nil
+	return l.End(ctx, s.system, s.namespace)
 }
 
 var start = time.Now()

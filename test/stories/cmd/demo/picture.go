@@ -13,6 +13,7 @@ import (
 
 // A picture is what the screen shows at a time.
 type picture struct {
+	head row
 	rows []row
 	// sentence says what is going on and what is waited for.
 	sentence string
@@ -20,20 +21,20 @@ type picture struct {
 	outage string
 }
 
-// A row is one server.
-type row struct{ server, state, version, revision, took string }
+// A row is one server, or what stands above all of them.
+type row [5]string
 
 func frame(cluster *v1beta1.NatsCluster, told steps, now time.Time) picture {
-	p := picture{sentence: "waiting for the controller to look at it"}
+	p := picture{head: row{"SERVER", "STATE", "VERSION", "REVISION", "TOOK"}, sentence: "waiting for the controller to look at it"}
 	if c := meta.FindStatusCondition(cluster.Status.Conditions, v1beta1.ConditionProgressing); c != nil && c.ObservedGeneration == cluster.Generation {
 		p.sentence = fmt.Sprintf("%s: %s", c.Reason, c.Message)
 	}
 	for _, server := range cluster.Status.Servers {
-		r := row{server: server.Name, version: server.Version, revision: server.ConfigRevision, state: stateOf(cluster, server)}
+		took := ""
 		if i := slices.IndexFunc(told, func(s step) bool { return s.server == server.Name }); i >= 0 {
-			r.took = fmt.Sprintf("%.0f s", told[i].lasted(now).Seconds())
+			took = fmt.Sprintf("%.0f s", told[i].lasted(now).Seconds())
 		}
-		p.rows = append(p.rows, r)
+		p.rows = append(p.rows, row{server.Name, stateOf(cluster, server), server.Version, server.ConfigRevision, took})
 	}
 	return p
 }
@@ -59,9 +60,9 @@ func stateOf(cluster *v1beta1.NatsCluster, server v1beta1.ServerStatus) string {
 // String lays the picture out; every line is there from the start, so that nothing jumps.
 func (p picture) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "\n  %-10s %-22s %-9s %-12s %s\n", "SERVER", "STATE", "VERSION", "REVISION", "TOOK")
-	for _, r := range p.rows {
-		fmt.Fprintf(&text, "  %-10s %-22s %-9s %-12s %s\n", r.server, r.state, r.version, r.revision, r.took)
+	text.WriteString("\n")
+	for _, r := range append([]row{p.head}, p.rows...) {
+		fmt.Fprintf(&text, "  %-18s %-22s %-9s %-12s %s\n", r[0], r[1], r[2], r[3], r[4])
 	}
 	fmt.Fprintf(&text, "\n  %s\n  %s\n", p.sentence, p.outage)
 	return text.String()

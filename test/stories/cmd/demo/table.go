@@ -33,19 +33,24 @@ func conclude(out io.Writer, report ledger.Report, acts []*act) error {
 	if err := ledger.WriteTable(out, report); err != nil {
 		return err
 	}
-	wrong = append(wrong, report.Reasons...)
-	for _, change := range report.Changes {
-		if change.Acknowledged < minimum {
-			wrong = append(wrong, fmt.Sprintf("%d messages were acknowledged during %s, fewer than the %d that say something", change.Acknowledged, change.Name, minimum))
-		}
-	}
-	if len(report.Changes) != len(acts) {
-		wrong = append(wrong, fmt.Sprintf("%d changes were marked, want %d", len(report.Changes), len(acts)))
-	}
-	if len(wrong) > 0 {
+	if wrong = append(wrong, judge(report, len(acts), minimum)...); len(wrong) > 0 {
 		return errors.New(strings.Join(wrong, "; "))
 	}
 	return nil
+}
+
+// judge says what is wrong with a report of so many changes, during each of which so much must have been acknowledged.
+func judge(report ledger.Report, changes int, least uint64) []string {
+	wrong := slices.Clone(report.Reasons)
+	for _, change := range report.Changes {
+		if change.Acknowledged < least {
+			wrong = append(wrong, fmt.Sprintf("%d %s were acknowledged during %s, fewer than the %d that say something", change.Acknowledged, report.Unit, change.Name, least))
+		}
+	}
+	if len(report.Changes) != changes {
+		wrong = append(wrong, fmt.Sprintf("%d changes were marked, want %d", len(report.Changes), changes))
+	}
+	return wrong
 }
 
 // rows prints a line for each server, and says what is wrong.

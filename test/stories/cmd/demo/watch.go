@@ -43,10 +43,7 @@ func (s steps) see(cluster *v1beta1.NatsCluster, now time.Time) steps {
 func watch(ctx context.Context, l *lab.Lab, within time.Duration, lost *outage) (steps, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	show, finish := printLines(), func() {}
-	if term.IsTerminal(int(os.Stdout.Fd())) {
-		show, finish = liveScreen(stop)
-	}
+	show, finish := stage(stop)
 	var told steps
 	var broken error
 	_, err := l.UntilCluster(ctx, within, namespace, name, "up to date", func(cluster *v1beta1.NatsCluster) (bool, string) {
@@ -62,6 +59,14 @@ func watch(ctx context.Context, l *lab.Lab, within time.Duration, lost *outage) 
 	})
 	finish()
 	return told, errors.Join(err, broken)
+}
+
+// stage is where pictures are shown: a live screen on a terminal, else lines. quit ends what is shown.
+func stage(quit func()) (show func(picture), finish func()) {
+	if term.IsTerminal(int(os.Stdout.Fd())) {
+		return liveScreen(quit)
+	}
+	return printLines(), func() {}
 }
 
 // printLines prints the sentence of a picture when it speaks of something else than the last one: another server, or
