@@ -10,6 +10,7 @@ import (
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
+	"github.com/holdfast-dev/holdfast/test/stories/lab"
 	"github.com/holdfast-dev/holdfast/test/stories/lab/garagelab"
 )
 
@@ -23,6 +24,8 @@ func Tell(s *garagelab.Story) {
 	cluster := s.Apply(files, "cluster.yaml", 3*time.Minute)
 	s.Logf("ready %.0f s after apply", time.Since(begun).Seconds())
 	three := s.Nodes()
+	_, err := s.Helm(ctx, "test", s.System.Release, "--namespace", lab.Namespace, "--timeout", "1m")
+	s.Must(err)
 	checkStatus(s, cluster, 1, "garage-storage-0", "garage-storage-1", "garage-storage-2")
 	book := s.Load(cluster)
 
