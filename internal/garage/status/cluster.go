@@ -126,9 +126,9 @@ func history(said adminapi.LayoutHistory) *v1beta2.LayoutHistory {
 func (r Report) health() *v1beta2.ClusterHealth {
 	var worst *adminapi.ClusterHealth
 	rank := []adminapi.HealthStatus{adminapi.OutOfService, adminapi.Degraded, adminapi.Healthy}
-	known := r.known()
+	members := r.members()
 	for _, node := range r.nodes() {
-		process, is := known[node.Name()]
+		process, is := members[node.Name()]
 		if !is {
 			continue
 		}

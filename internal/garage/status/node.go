@@ -83,10 +83,9 @@ func (r Report) fillSeen(next *v1beta1.GarageNodeStatus, seen adminapi.ClusterSt
 // connected says that every other member which says something is connected to the node, or that the node is alone and
 // answers.
 func (r Report) connected(name string, id adminapi.NodeID) bool {
-	known := r.known()
-	_, answers := known[name]
+	_, answers := r.known()[name]
 	others := 0
-	for other, process := range known {
+	for other, process := range r.members() {
 		if other == name {
 			continue
 		}

@@ -51,6 +51,22 @@ func (r Report) known() map[string]facts.Process {
 	return found
 }
 
+// members are those of known that have a role in their own layout, or all while nobody has. Whoever is still joining sees nobody, and
+// that says nothing of the others.
+func (r Report) members() map[string]facts.Process {
+	known := r.known()
+	found := map[string]facts.Process{}
+	for name, process := range known {
+		if slices.ContainsFunc(process.Layout.Roles, func(role adminapi.NodeRole) bool { return role.ID == process.ID }) {
+			found[name] = process
+		}
+	}
+	if len(found) == 0 {
+		return known
+	}
+	return found
+}
+
 func (r Report) nodes() facts.Nodes {
 	if r.Nodes == nil {
 		return nil

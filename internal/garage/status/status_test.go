@@ -69,6 +69,18 @@ func says(r Report, i int, do func(*facts.Process)) {
 	r.Processes[name(i)] = fact.Known(process)
 }
 
+// join adds a node whose process has not met the others.
+func join(r *Report) {
+	const i = 3
+	node := &v1beta1.GarageNode{ObjectMeta: metav1.ObjectMeta{Name: name(i), Generation: 1}, Status: v1beta1.GarageNodeStatus{NodeID: string(id(i))}}
+	*r.Nodes = append(*r.Nodes, facts.Node{GarageNode: node})
+	r.Wanted, r.Identity.Current[name(i)] = append(r.Wanted, name(i)), true
+	r.Processes[name(i)] = fact.Known(facts.Process{
+		ID: id(i), Status: adminapi.ClusterStatus{Nodes: []adminapi.NodeStatus{{ID: id(i), Up: true}}},
+		Health: adminapi.ClusterHealth{Status: adminapi.OutOfService, KnownNodes: 1, ConnectedNodes: 1, Partitions: 256},
+	})
+}
+
 func silence(r Report, i int) { r.Processes[name(i)] = fact.Unknown[facts.Process]("no answer") }
 
 func (r Report) all() (v1beta2.GarageClusterStatus, map[string]v1beta1.GarageNodeStatus) {
@@ -182,6 +194,14 @@ func TestConditions(t *testing.T) {
 			want: map[string]string{
 				ready: "False NotAllReplicasReady: 2 of 3 nodes are ready",
 				first: "False NodeDisconnected: it does not answer, or the others are not connected to it: no answer",
+			},
+		},
+		"a node joins, and sees nobody yet": {
+			change: func(r *Report) { join(r) },
+			want: map[string]string{
+				ready: "False NotAllReplicasReady: 3 of 4 nodes are ready",
+				risk:  "False AllPartitionsQuorate: every partition can be written",
+				first: "True NodeReady: it is connected and has its role in the layout",
 			},
 		},
 		"a node is silent, and the others have not noticed": {
