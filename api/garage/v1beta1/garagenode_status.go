@@ -43,6 +43,17 @@ type GarageNodeStatus struct {
 	// inLayout says whether the node has a role in the layout that is applied.
 	// +optional
 	InLayout *bool `json:"inLayout,omitempty"`
+	// everInLayout is true from before the node is first given a role, and stays so. A node that never had one holds nothing that
+	// others do not have.
+	// +optional
+	EverInLayout *bool `json:"everInLayout,omitempty"`
+	// teardownSince is since when the GarageCluster is seen to be deleted or gone. The node may be deleted with it, although what it
+	// holds is nowhere else. It goes away when the node runs again.
+	// +optional
+	TeardownSince *metav1.Time `json:"teardownSince,omitempty"`
+	// drainProof is there once everything on the node is on the others.
+	// +optional
+	DrainProof DrainProof `json:"drainProof,omitzero"`
 	// address is the host:port under which the others reach it.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -84,7 +95,7 @@ type GarageNodeStatus struct {
 	// metadataPartition is the file system with its tables.
 	// +optional
 	MetadataPartition *Partition `json:"metadataPartition,omitempty"`
-	// managedPVCs are the claims that the controller made for this node and no other, at most 33.
+	// managedPVCs are the claims that are this node's and no other's, at most 33. Claims of a user's are none of them.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -107,25 +118,50 @@ type Partition struct {
 	UsedPercent *int32 `json:"usedPercent,omitempty"`
 }
 
-// ManagedPVC is a claim of a node, or the intent to make one.
-//
-// +kubebuilder:validation:XValidation:rule="has(self.uid) != has(self.pendingReservationHash)",message="a claim has a uid once it is there, and a pendingReservationHash before"
+// ManagedPVC is a claim of a node.
 type ManagedPVC struct {
 	// name is the claim's name.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name,omitempty"`
-	// uid is the claim's UID.
-	// +optional
+	// uid is the claim's UID. Another claim of the name is not the node's.
+	// +required
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	UID types.UID `json:"uid,omitempty"`
-	// pendingReservationHash is a digest by which the claim is known once it is there.
-	// +optional
+}
+
+// DrainProof says that a node holds nothing that is needed, and of which one it was seen.
+type DrainProof struct {
+	// transactionId is the drain that it ends.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	TransactionID string `json:"transactionId,omitempty"`
+	// nodeId is the identity that was drained. Of another one it proves nothing.
+	// +required
 	// +kubebuilder:validation:MinLength=64
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:Pattern=`^[a-f0-9]{64}$`
-	PendingReservationHash string `json:"pendingReservationHash,omitempty"`
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
+	NodeID string `json:"nodeId,omitempty"`
+	// podUid is the Pod whose process was asked; unset of a node that runs elsewhere.
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	PodUID types.UID `json:"podUid,omitempty"`
+	// layoutVersion is the layout, without the node, that everything was seen in.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	LayoutVersion int64 `json:"layoutVersion,omitempty"`
+	// roleHash is a digest of that layout's roles.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	RoleHash string `json:"roleHash,omitempty"`
+	// completedAt is when the last of it was seen.
+	// +required
+	CompletedAt *metav1.Time `json:"completedAt,omitempty"`
 }

@@ -34,6 +34,8 @@ const (
 	ReasonLayoutNotReady = "LayoutNotReady"
 	// ReasonReconcileFailed is False: something could not be read or written.
 	ReasonReconcileFailed = "ReconcileFailed"
+	// ReasonDeleting is False: the GarageCluster is being deleted.
+	ReasonDeleting = "Deleting"
 )
 
 // Reasons of QuorumAtRisk.

@@ -172,7 +172,17 @@ type GarageClusterSpec struct {
 	// layoutManagement is about changes of the layout.
 	// +optional
 	LayoutManagement LayoutManagementSpec `json:"layoutManagement,omitzero"`
+
+	// deletionPolicy says what becomes of the store when the GarageCluster is deleted: with Destroy, which it is when unset, its nodes
+	// stop and go, and claims are kept or deleted as storage.pvcRetentionPolicy.whenDeleted says. Buckets are not looked at.
+	// +optional
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// DeletionPolicy says what becomes of a store whose GarageCluster is deleted.
+//
+// +kubebuilder:validation:Enum=Destroy
+type DeletionPolicy string
 
 // LayoutPolicy says who makes the GarageNodes.
 //

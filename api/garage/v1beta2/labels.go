@@ -36,6 +36,9 @@ const (
 	AnnotationPodSpecHash = "garage.rajsingh.info/pod-spec-hash"
 	// AnnotationSpecDigest carries, on an object that the controller wrote, a digest of what it rendered.
 	AnnotationSpecDigest = "garage.rajsingh.info/spec-digest"
+	// AnnotationClusterUID carries, on a claim, the UID of the GarageCluster that gave the identity on it its role. One of the same
+	// name that comes later knows its own by it.
+	AnnotationClusterUID = "garage.rajsingh.info/cluster-uid"
 	// AnnotationDrain asks for a node to be taken away: with true on a GarageNode everything on it is given to the others, after
 	// which it may be deleted. Without it again, the node stays.
 	AnnotationDrain = "garage.rajsingh.info/drain"
@@ -57,11 +60,11 @@ const (
 
 // Finalizers.
 const (
-	// FinalizerGarageCluster is on a GarageCluster.
+	// FinalizerGarageCluster is on a GarageCluster, and holds its deletion until its nodes have stopped.
 	FinalizerGarageCluster = "garagecluster.garage.rajsingh.info/finalizer"
 	// FinalizerGarageNode is on a GarageNode, and holds its deletion until its data is elsewhere.
 	FinalizerGarageNode = "garagenode.garage.rajsingh.info/finalizer"
-	// FinalizerClaim is on the claims of a GarageNode.
+	// FinalizerClaim is on the claims of a GarageNode, and keeps what is on them for as long as the node is there.
 	FinalizerClaim = "garagenode.garage.rajsingh.info/pvc-reservation"
 	// FinalizerStorageRollout is on the claims of the GarageNode whose Pod is being replaced.
 	FinalizerStorageRollout = "garage.rajsingh.info/storage-rollout"

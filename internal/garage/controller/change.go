@@ -84,8 +84,12 @@ func (p *pass) layoutWorld(nodes facts.Nodes, processes facts.Processes, who ide
 func (p *pass) layoutNode(node facts.Node, said fact.Fact[facts.Process], held string) layout.Node {
 	one := layout.Node{Name: node.Name(), ID: facts.Recorded(node.GarageNode), Held: held, External: node.External()}
 	role, err := p.plan.Role(node.GarageNode)
-	if err != nil && held == "" {
+	switch {
+	case held != "":
+	case err != nil:
 		one.Held = err.Error()
+	case node.GarageNode.DeletionTimestamp != nil:
+		one.Held = "it is being deleted"
 	}
 	one.Role = adminapi.Role{Zone: role.Zone, Tags: role.Tags, Capacity: adminapi.Bytes(uint64(role.Capacity))}
 	process, known := said.Get()

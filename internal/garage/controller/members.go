@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
@@ -41,7 +42,12 @@ func (p *pass) decideIdentity(nodes facts.Nodes, processes facts.Processes) iden
 			Name: node.Name(), Recorded: facts.Recorded(node.GarageNode), RecordedPod: node.GarageNode.Status.ObservedPodUID, External: node.External(),
 		}
 		if !node.External() {
-			one.Pinned = adminapi.NodeID(node.GarageNode.Spec.NodeID)
+			one.Pinned = adminapi.NodeID(strings.ToLower(node.GarageNode.Spec.NodeID))
+		}
+		for _, claim := range node.OwnClaims() {
+			if store := claim.Annotations[v1beta2.AnnotationClusterUID]; store != "" {
+				one.Former = append(one.Former, v1beta2.TagClusterUID+store)
+			}
 		}
 		process, known := processes.Of(node.Name()).Get()
 		one.Said = fact.Unknown[identity.Said](processes.Of(node.Name()).Why())

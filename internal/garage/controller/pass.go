@@ -72,7 +72,8 @@ func (p *pass) keepCredentials(ctx context.Context) outcome.Outcome {
 // mayRun says that some node may have been started already.
 func (p *pass) mayRun() bool {
 	for _, node := range p.nodes {
-		if node.StatefulSet != nil || node.Pod != nil || node.GarageNode.Status.NodeID != "" {
+		stopped := node.GarageNode.Status.TeardownSince != nil // with the GarageCluster of the name that was before
+		if node.StatefulSet != nil || node.Pod != nil || node.GarageNode.Status.NodeID != "" && !stopped {
 			return true
 		}
 	}
@@ -117,7 +118,11 @@ func (p *pass) renderAll() error {
 			continue
 		}
 		here++
-		if p.objects.Rendered[node.Name()], err = p.plan.Node(node.GarageNode); err != nil {
+		rendered, err := p.plan.Node(node.GarageNode)
+		switch {
+		case err == nil:
+			p.objects.Rendered[node.Name()] = rendered
+		case node.GarageNode.DeletionTimestamp == nil: // what is to go is not to be in the way of its own end
 			return err
 		}
 	}

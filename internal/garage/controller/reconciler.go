@@ -50,8 +50,7 @@ type Reconciler struct {
 // Reconcile brings one GarageCluster a step nearer to its spec.
 func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta2.GarageCluster) (reconcile.Result, error) {
 	if !cluster.DeletionTimestamp.IsZero() {
-		r.Metrics.Forget(v1beta2.KindGarageCluster, client.ObjectKeyFromObject(cluster))
-		return reconcile.Result{}, nil // what it owns goes with it, claims as the spec says
+		return r.tearDown(ctx, cluster)
 	}
 	p := newPass(r, cluster)
 	out := outcome.Continue()
@@ -63,6 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta2.GarageClust
 		p.ask,             // what the processes say
 		p.identify,        // who each node is
 		p.compareLayout,   // what the layout lacks
+		p.letGo,           // nodes that are to go, or are held
 		p.bringIntoBeing,  // shared objects, missing nodes, and what runs them
 		p.connect,         // members that do not see each other
 		p.changeLayout,    // at most one version of the layout

@@ -21,7 +21,10 @@ var (
 		Types:    []string{v1beta2.ConditionReady, v1beta2.ConditionStorageTopologyReady, v1beta2.ConditionStorageRolloutReady, v1beta2.ConditionQuorumAtRisk, v1beta2.ConditionPeerUnreachable},
 		Warnings: []string{v1beta2.ReasonReconcileFailed, v1beta2.ReasonPartitionsBelowQuorum, v1beta2.ReasonSustainedUnreachable},
 	}
-	toldOfNode = events.Rules{Types: []string{v1beta1.ConditionReady}, Warnings: []string{v1beta1.ReasonReconcileFailed}}
+	toldOfNode = events.Rules{
+		Types:    []string{v1beta1.ConditionReady, v1beta1.ConditionDrainPrepared},
+		Warnings: []string{v1beta1.ReasonReconcileFailed, v1beta1.ReasonPreparationBlocked},
+	}
 )
 
 // hold reports what a person has to see to.

@@ -55,7 +55,7 @@ func (r *Reconciler) Setup(mgr manager.Manager, options controller.Options) erro
 	for _, object := range labelledKinds() {
 		build = build.Watches(object, handler.EnqueueRequestsFromMapFunc(byLabel))
 	}
-	return build.Complete(reconcile.AsReconciler(r.Client, r))
+	return build.Complete(reconcile.Func(r.reconcileName))
 }
 
 // byLabel finds the GarageCluster of an object.

@@ -63,6 +63,12 @@ func (n Node) Restarts() int32 {
 	return 0
 }
 
+// OwnClaims are those of its claims that are no user's.
+func (n Node) OwnClaims() []corev1.PersistentVolumeClaim {
+	names := render.OwnClaims(n.GarageNode)
+	return slices.DeleteFunc(slices.Clone(n.Claims), func(claim corev1.PersistentVolumeClaim) bool { return !slices.Contains(names, claim.Name) })
+}
+
 // Nodes are a GarageCluster's nodes by name.
 type Nodes []Node
 

@@ -86,16 +86,16 @@ func (w World) held(node Node, said Said, known bool, claims map[adminapi.NodeID
 	}
 	for _, role := range w.Roles {
 		if role.ID == id {
-			return w.foreign(role)
+			return w.foreign(role, node)
 		}
 	}
 	return ""
 }
 
 // foreign says that a role was given by another GarageCluster.
-func (w World) foreign(role adminapi.NodeRole) string {
+func (w World) foreign(role adminapi.NodeRole, node Node) string {
 	for _, tag := range role.Tags {
-		if strings.HasPrefix(tag, w.ClusterTagPrefix) && tag != w.ClusterTag {
+		if strings.HasPrefix(tag, w.ClusterTagPrefix) && tag != w.ClusterTag && !slices.Contains(node.Former, tag) {
 			return fmt.Sprintf("node %.16s has its role from another GarageCluster (%s)", role.ID, tag)
 		}
 	}

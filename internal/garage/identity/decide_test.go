@@ -123,6 +123,14 @@ func TestDecide(t *testing.T) {
 			roles: []adminapi.NodeRole{tagged("a", "uid:2")},
 			want:  Plan{Held: map[string]string{"a": "node aaaaaaaaaaaaaaaa has its role from another GarageCluster (uid:2)"}},
 		},
+		"but not one that is its claims' own": {
+			nodes: []Node{{Name: "a", Said: says("a", "1"), Former: []string{"uid:2"}}, {Name: "b", Said: says("b", "2"), Former: []string{"uid:2"}}},
+			roles: []adminapi.NodeRole{tagged("a", "uid:2"), tagged("b", "uid:3")},
+			want: Plan{
+				Records: []Record{{Node: "a", ID: id("a"), Pod: "pod-1"}},
+				Held:    map[string]string{"b": "node bbbbbbbbbbbbbbbb has its role from another GarageCluster (uid:3)"},
+			},
+		},
 		"also while the node is away": {
 			nodes: []Node{{Name: "a", Recorded: id("a"), Said: silent}},
 			roles: []adminapi.NodeRole{tagged("a", "uid:2")},

@@ -92,13 +92,15 @@ func (p *Plan) statefulSet(node *v1beta1.GarageNode, t template, disks volumes) 
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"},
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, Namespace: p.cluster.Namespace, Labels: labels},
 		Spec: appsv1.StatefulSetSpec{
-			Replicas:                             ptr.To[int32](1),
-			ServiceName:                          HeadlessName(p.cluster.Name),
-			PodManagementPolicy:                  appsv1.ParallelPodManagement,
-			UpdateStrategy:                       appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
-			Selector:                             &metav1.LabelSelector{MatchLabels: selectNode(p.cluster.Name, node.Name)},
-			PersistentVolumeClaimRetentionPolicy: Retention(p.cluster, false),
-			VolumeClaimTemplates:                 templates(p.cluster.Name, node.Name, disks),
+			Replicas:            ptr.To[int32](1),
+			ServiceName:         HeadlessName(p.cluster.Name),
+			PodManagementPolicy: appsv1.ParallelPodManagement,
+			UpdateStrategy:      appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType},
+			Selector:            &metav1.LabelSelector{MatchLabels: selectNode(p.cluster.Name, node.Name)},
+			PersistentVolumeClaimRetentionPolicy: &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+				WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType, WhenScaled: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
+			},
+			VolumeClaimTemplates: templates(p.cluster.Name, node.Name, disks),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: podLabels, Annotations: t.PodAnnotations},
 				// The ConfigMap's name is set by stamp.
@@ -108,24 +110,17 @@ func (p *Plan) statefulSet(node *v1beta1.GarageNode, t template, disks volumes) 
 	}
 }
 
-// Retention is what becomes of a node's claims as its StatefulSet is deleted: scaledAway says that storage.replicas took the node
-// away. Going down to no Pod is how a node is fenced, and never deletes a claim.
-func Retention(cluster *v1beta2.GarageCluster, scaledAway bool) *appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
-	out := &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
-		WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType, WhenScaled: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
-	}
+// DropsClaims says that a node's claims are to be deleted with its GarageNode: scaledAway says that storage.replicas took it away. Its
+// StatefulSet never deletes them: its deletion proves nothing, and going down to no Pod is how a node is fenced.
+func DropsClaims(cluster *v1beta2.GarageCluster, scaledAway bool) bool {
 	policy := cluster.Spec.Storage.PVCRetentionPolicy
-	if policy == nil {
-		return out
+	switch {
+	case policy == nil:
+		return false
+	case scaledAway:
+		return policy.WhenScaled == v1beta2.RetentionDelete
 	}
-	wanted := policy.WhenDeleted
-	if scaledAway {
-		wanted = policy.WhenScaled
-	}
-	if wanted == v1beta2.RetentionDelete {
-		out.WhenDeleted = appsv1.DeletePersistentVolumeClaimRetentionPolicyType
-	}
-	return out
+	return policy.WhenDeleted == v1beta2.RetentionDelete
 }
 
 // stamp names the ConfigMap and writes the hashes to the StatefulSet and its Pod template, so that a Pod tells what it was started

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -226,20 +225,22 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// TestRetention holds that nothing but the deletion of a StatefulSet deletes claims, and only where that was asked for.
-func TestRetention(t *testing.T) {
-	for policy, want := range map[v1beta2.PVCRetentionPolicy][2]string{
-		{}:                      {"Retain", "Retain"},
-		{WhenDeleted: "Delete"}: {"Delete", "Retain"},
-		{WhenScaled: "Delete"}:  {"Retain", "Delete"},
-		{WhenDeleted: "Retain"}: {"Retain", "Retain"},
+// TestDropsClaims holds that claims are deleted only where that was asked for, and never by a StatefulSet.
+func TestDropsClaims(t *testing.T) {
+	cluster := quickstart().Cluster
+	if render.DropsClaims(cluster, false) || render.DropsClaims(cluster, true) {
+		t.Error("claims are deleted although nobody has asked for it")
+	}
+	for policy, want := range map[v1beta2.PVCRetentionPolicy][2]bool{
+		{}:                      {},
+		{WhenDeleted: "Delete"}: {true, false},
+		{WhenScaled: "Delete"}:  {false, true},
+		{WhenDeleted: "Retain"}: {},
 	} {
-		cluster := quickstart().Cluster
 		cluster.Spec.Storage.PVCRetentionPolicy = &policy
 		for i, scaledAway := range []bool{false, true} {
-			got := render.Retention(cluster, scaledAway)
-			if string(got.WhenDeleted) != want[i] || got.WhenScaled != appsv1.RetainPersistentVolumeClaimRetentionPolicyType {
-				t.Errorf("%+v, scaled away %v: %+v", policy, scaledAway, got)
+			if got := render.DropsClaims(cluster, scaledAway); got != want[i] {
+				t.Errorf("%+v, scaled away %v: %v", policy, scaledAway, got)
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func volumesOf(node *v1beta1.GarageNode) (volumes, error) {
 				bytes, ok = bytesOf(size)
 			}
 			if !ok {
-				return volumes{}, &UnsupportedError{Node: node.Name, Path: fmt.Sprintf("spec.storage.dataPaths[%d].capacity", i), Message: "a number " +
+				return out, &UnsupportedError{Node: node.Name, Path: fmt.Sprintf("spec.storage.dataPaths[%d].capacity", i), Message: "a number " +
 					"of bytes from 1 to 64Pi is needed: Garage weighs the disks of a node with it"}
 			}
 			next.capacity = bytes
@@ -109,6 +109,21 @@ func claimsOf(node string, disks volumes) []Claim {
 			out = append(out, Claim{Name: disk.shape.ExistingClaim, Volume: disk.name, Existing: true})
 		case disk.shape.Size != nil:
 			out = append(out, Claim{Name: ClaimName(disk.name, node), Volume: disk.name, Size: disk.shape.Size.DeepCopy()})
+		}
+	}
+	return out
+}
+
+// OwnClaims are the names of the claims that a node's StatefulSet makes, or finds; a user's are none of them.
+func OwnClaims(node *v1beta1.GarageNode) []string {
+	if node.Spec.Storage == nil {
+		return nil
+	}
+	disks, _ := volumesOf(node) // what is wrong with a disk is not wrong with its claim
+	var out []string
+	for _, claim := range claimsOf(node.Name, disks) {
+		if !claim.Existing {
+			out = append(out, claim.Name)
 		}
 	}
 	return out

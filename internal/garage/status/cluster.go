@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
@@ -52,6 +53,15 @@ func (r Report) Build(nodes map[string]v1beta1.GarageNodeStatus, now time.Time) 
 	topology, rolled := r.topology(), r.rolled(next)
 	next.Conditions = conditions.Set(r.Cluster.Status.Conditions, r.Cluster.Generation, now,
 		r.ready(next, topology, rolled), topology, rolled, quorum(next.Health), r.unreachable())
+	return next
+}
+
+// Deleting makes the status of a GarageCluster that is being deleted and waits for something.
+func Deleting(cluster *v1beta2.GarageCluster, waits string, now time.Time) v1beta2.GarageClusterStatus {
+	next := *cluster.Status.DeepCopy()
+	next.ObservedGeneration, next.Phase = cluster.Generation, v1beta2.PhaseDeleting
+	next.Conditions = conditions.Set(cluster.Status.Conditions, cluster.Generation, now,
+		condition(v1beta2.ConditionReady, metav1.ConditionFalse, v1beta2.ReasonDeleting, "it is being deleted: "+waits))
 	return next
 }
 

@@ -5,8 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
@@ -34,6 +36,13 @@ func (r Report) Node(node facts.Node, now time.Time) v1beta1.GarageNodeStatus {
 		next.DataPartition = space(next.DataPartition, process.Info.Data)
 		next.MetadataPartition = space(next.MetadataPartition, process.Info.Metadata)
 	}
+	if r.givesRole(id) || ptr.Deref(next.InLayout, false) {
+		next.EverInLayout = new(true)
+	}
+	if node.StatefulSet != nil {
+		next.TeardownSince = nil // it runs again, for another GarageCluster of the name
+	}
+	next.ManagedPVCs = managed(node)
 	ready := r.nodeReady(node, next)
 	next.Phase = v1beta2.PhasePending
 	switch {
@@ -44,8 +53,42 @@ func (r Report) Node(node facts.Node, now time.Time) v1beta1.GarageNodeStatus {
 	case ready.Reason == v1beta1.ReasonReconcileFailed:
 		next.Phase = v1beta2.PhaseFailed
 	}
-	next.Conditions = conditions.Set(node.GarageNode.Status.Conditions, node.GarageNode.Generation, now, ready)
+	next.Conditions = conditions.Set(node.GarageNode.Status.Conditions, node.GarageNode.Generation, now, append([]metav1.Condition{ready}, r.prepared(node)...)...)
 	return next
+}
+
+// givesRole says that the layout is about to be given a role for the identity: that is on record before it is.
+func (r Report) givesRole(id adminapi.NodeID) bool {
+	if r.Layout == nil || r.Layout.Action == nil {
+		return false
+	}
+	return slices.ContainsFunc(r.Layout.Action.Change.Roles, func(change adminapi.RoleChange) bool {
+		_, assigned := change.Role()
+		return assigned && change.Node() == id
+	})
+}
+
+// managed are the node's own claims, which have the finalizer.
+func managed(node facts.Node) []v1beta1.ManagedPVC {
+	var out []v1beta1.ManagedPVC
+	for _, claim := range node.OwnClaims() {
+		if slices.Contains(claim.Finalizers, v1beta2.FinalizerClaim) {
+			out = append(out, v1beta1.ManagedPVC{Name: claim.Name, UID: claim.UID})
+		}
+	}
+	return out
+}
+
+// prepared says why a node that is to be deleted stays; what was said where the pass did not come to it.
+func (r Report) prepared(node facts.Node) []metav1.Condition {
+	if said := meta.FindStatusCondition(node.GarageNode.Status.Conditions, v1beta1.ConditionDrainPrepared); r.Removal.Held == nil && said != nil {
+		return []metav1.Condition{*said}
+	}
+	why := r.Removal.Held[node.Name()]
+	if why == "" {
+		return nil
+	}
+	return []metav1.Condition{condition(v1beta1.ConditionDrainPrepared, metav1.ConditionFalse, v1beta1.ReasonPreparationBlocked, why)}
 }
 
 // fillRole is the role that the layout has for the node.

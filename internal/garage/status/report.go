@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
 	"github.com/holdfast-dev/holdfast/internal/garage/identity"
 	"github.com/holdfast-dev/holdfast/internal/garage/layout"
+	"github.com/holdfast-dev/holdfast/internal/garage/removal"
 	"github.com/holdfast-dev/holdfast/internal/garage/rollout"
 	"github.com/holdfast-dev/holdfast/internal/garage/workload"
 )
@@ -24,6 +25,7 @@ type Report struct {
 	Processes facts.Processes
 	Identity  identity.Plan
 	Workload  workload.Plan
+	Removal   removal.Plan
 	// Layout is nil when the pass did not come to it.
 	Layout *layout.Plan
 	// Rollout is nil when the pass did not come to it.

@@ -7,14 +7,19 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
 	"github.com/holdfast-dev/holdfast/internal/garage/layout"
+	"github.com/holdfast-dev/holdfast/internal/garage/removal"
 	"github.com/holdfast-dev/holdfast/internal/garage/rollout"
 	"github.com/holdfast-dev/holdfast/internal/garage/workload"
 	"github.com/holdfast-dev/holdfast/internal/kit/fact"
@@ -371,5 +376,85 @@ func TestFigures(t *testing.T) {
 	}
 	if Journal(v1beta2.LayoutChange{}) != nil {
 		t.Error("nothing reads as a journal")
+	}
+}
+
+// What lets a node go later is on record before the role is given, and outlives it.
+func TestNodeThatHadARole(t *testing.T) {
+	ever := func(r Report) *bool { return r.Node((*r.Nodes)[0], now).EverInLayout }
+	r := resting()
+	if got := ever(r); got == nil || !*got {
+		t.Error("a node with a role is not known to have had one")
+	}
+	r = resting()
+	for i := range 3 {
+		says(r, i, func(p *facts.Process) { p.Layout.Roles = nil })
+	}
+	if ever(r) != nil {
+		t.Error("a node without a role is said to have had one")
+	}
+	give := func(change adminapi.RoleChange) {
+		r.Layout = &layout.Plan{Action: &layout.Action{Change: adminapi.LayoutChange{Roles: []adminapi.RoleChange{change}}}}
+	}
+	give(adminapi.Assign(id(1), adminapi.Role{}))
+	if ever(r) != nil {
+		t.Error("another one's role counts")
+	}
+	give(adminapi.Remove(id(0)))
+	if ever(r) != nil {
+		t.Error("a role that is taken away counts")
+	}
+	give(adminapi.Assign(id(0), adminapi.Role{}))
+	if got := ever(r); got == nil || !*got {
+		t.Error("a role is given that is on no record")
+	}
+	(*r.Nodes)[0].GarageNode.Status.EverInLayout, r.Layout = new(true), nil
+	if got := ever(r); got == nil || !*got {
+		t.Error("the record is gone with the role")
+	}
+}
+
+// What a node that is to be deleted is held by stays told where a pass does not come to it.
+func TestNodeThatIsHeld(t *testing.T) {
+	r := resting()
+	node := (*r.Nodes)[0]
+	r.Removal = removal.Plan{Held: map[string]string{node.Name(): "it has its role"}}
+	node.GarageNode.Status = r.Node(node, now)
+	const want = "False PreparationBlocked: it has its role"
+	if got := told(node.GarageNode.Status.Conditions, v1beta1.ConditionDrainPrepared); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r.Removal.Held = nil
+	if got := told(r.Node(node, now).Conditions, v1beta1.ConditionDrainPrepared); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r.Removal.Held = map[string]string{}
+	if got := meta.FindStatusCondition(r.Node(node, now).Conditions, v1beta1.ConditionDrainPrepared); got != nil {
+		t.Errorf("it is held no more, and told is %v", got)
+	}
+}
+
+// The claims that are a node's own are recorded by UID once they are held, and the mark of a store's end goes when the node runs again.
+func TestNodeRecordsItsClaims(t *testing.T) {
+	size := resource.MustParse("1Gi")
+	node := facts.Node{GarageNode: &v1beta1.GarageNode{ObjectMeta: metav1.ObjectMeta{Name: "n"}}}
+	node.GarageNode.Spec.Storage = &v1beta1.NodeStorage{
+		Metadata: v1beta1.NodeVolume{NodeVolumeShape: v1beta1.NodeVolumeShape{ExistingClaim: "metadata-n-0"}},
+		Data:     &v1beta1.NodeVolume{NodeVolumeShape: v1beta1.NodeVolumeShape{Size: &size}},
+	}
+	node.GarageNode.Status.TeardownSince = new(metav1.NewTime(now))
+	for _, name := range []string{"data-n-0", "metadata-n-0", "other"} {
+		node.Claims = append(node.Claims, corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+			Name: name, UID: types.UID("uid-" + name), Finalizers: []string{v1beta2.FinalizerClaim},
+		}})
+	}
+	r := Report{Cluster: &v1beta2.GarageCluster{}}
+	is := r.Node(node, now)
+	if diff := cmp.Diff([]v1beta1.ManagedPVC{{Name: "data-n-0", UID: "uid-data-n-0"}}, is.ManagedPVCs); diff != "" || is.TeardownSince == nil {
+		t.Errorf("%s, marked %v", diff, is.TeardownSince)
+	}
+	node.Claims[0].Finalizers, node.StatefulSet = nil, &appsv1.StatefulSet{}
+	if is := r.Node(node, now); is.ManagedPVCs != nil || is.TeardownSince != nil {
+		t.Errorf("%v, marked %v", is.ManagedPVCs, is.TeardownSince)
 	}
 }

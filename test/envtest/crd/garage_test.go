@@ -58,6 +58,8 @@ func TestGarageCreate(t *testing.T) {
 		"or only those of this group":      {changes: fields{"storage": map[string]any{"layoutPolicy": "Manual"}}},
 		"but not of the other":             {fields{"storage": map[string]any{"layoutPolicy": "Auto"}, "layoutPolicy": "Manual"}, volumesNeeded},
 		"no such policy":                   {fields{"layoutPolicy": "Never"}, "spec.layoutPolicy: Unsupported value"},
+		"gone when deleted":                {changes: fields{"deletionPolicy": "Destroy"}},
+		"drained when deleted":             {fields{"deletionPolicy": "Drain"}, `spec.deletionPolicy: Unsupported value: "Drain": supported values: "Destroy"`},
 		"data neither way":                 {fields{"storage.data": map[string]any{}}, eitherOr},
 		"data both ways":                   {and(disks(disk("/data/a", "1Gi", nil)), fields{"storage.data.size": "1Gi"}), eitherOr},
 		"data in a folder":                 {changes: fields{"storage.data.type": "EmptyDir"}},

@@ -121,23 +121,26 @@ func (l *lab) startController() {
 // clusterName is the name of the one GarageCluster in a lab.
 const clusterName = "garage"
 
-// cluster is a GarageCluster of three nodes, as small as they can be.
-func (l *lab) cluster() *v1beta2.GarageCluster {
-	l.Helper()
-	return l.clusterOf("")
-}
-
 // clusterOf is one with an image of its own.
 func (l *lab) clusterOf(image string) *v1beta2.GarageCluster {
+	l.Helper()
+	return l.cluster(func(cluster *v1beta2.GarageCluster) { cluster.Spec.Image = image })
+}
+
+// cluster is a GarageCluster of three nodes, as small as they can be, unless a change says otherwise.
+func (l *lab) cluster(changes ...func(*v1beta2.GarageCluster)) *v1beta2.GarageCluster {
 	l.Helper()
 	size := resource.MustParse("1Gi")
 	cluster := &v1beta2.GarageCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace, Name: clusterName},
-		Spec: v1beta2.GarageClusterSpec{Image: image, Storage: v1beta2.StorageSpec{
+		Spec: v1beta2.GarageClusterSpec{Storage: v1beta2.StorageSpec{
 			Replicas: new(int32(3)),
 			Metadata: &v1beta2.VolumeConfig{VolumeShape: v1beta2.VolumeShape{Size: &size}},
 			Data:     &v1beta2.DataVolumeConfig{VolumeShape: v1beta2.VolumeShape{Size: &size}},
 		}},
+	}
+	for _, change := range changes {
+		change(cluster)
 	}
 	l.Expect(l.client.Create(l.Context(), cluster)).To(gomega.Succeed())
 	return cluster
