@@ -134,7 +134,7 @@ func (p *pass) renderAll() error {
 func (p *pass) bringIntoBeing(ctx context.Context) outcome.Outcome {
 	layout := p.report.Layout
 	plan := workload.Decide(workload.World{
-		Wanted: p.report.Wanted, Nodes: p.nodes, InLayout: p.inLayout(),
+		Wanted: p.report.Wanted, Nodes: p.nodes, InLayout: p.inLayout(), Manual: render.Policy(p.cluster) == v1beta2.LayoutPolicyManual,
 		Settled:  !layout.Wanted && layout.Settled,
 		Rendered: p.objects.Rendered,
 	})

@@ -3,6 +3,9 @@ package workload
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
 	"github.com/holdfast-dev/holdfast/internal/garage/render"
 )
@@ -17,6 +20,8 @@ type Plan struct {
 	Create []string
 	// Surplus are the nodes that the controller has made and that are not asked for any more.
 	Surplus []string
+	// Eject are the nodes that the controller has made and that are to be a user's.
+	Eject []string
 }
 
 // Decide says what is missing, and what of it may be created now.
@@ -34,7 +39,11 @@ func Decide(w World) Plan {
 		plan.Add, plan.Later = plan.Later[:1], plan.Later[1:]
 	}
 	for _, node := range w.Nodes {
-		if w.surplus(node) {
+		switch {
+		case !controlled(node):
+		case w.Manual:
+			plan.Eject = append(plan.Eject, node.Name())
+		case w.surplus(node):
 			plan.Surplus = append(plan.Surplus, node.Name())
 		}
 		if w.lacks(node) {
@@ -42,6 +51,12 @@ func Decide(w World) Plan {
 		}
 	}
 	return plan
+}
+
+// controlled says that the node is a GarageCluster's. One that was ejected keeps its labels, since its Pod has them, too.
+func controlled(node facts.Node) bool {
+	owner := metav1.GetControllerOf(node.GarageNode)
+	return owner != nil && owner.Kind == v1beta2.KindGarageCluster
 }
 
 // surplus says that the controller has made the node and that it is not asked for any more.

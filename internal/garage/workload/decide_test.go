@@ -29,6 +29,7 @@ func running(exist, wanted int) *World {
 		w.Nodes = append(w.Nodes, facts.Node{
 			GarageNode: &v1beta1.GarageNode{ObjectMeta: metav1.ObjectMeta{
 				Name: name(i), Labels: map[string]string{v1beta2.LabelAutoNodeSlot: fmt.Sprint(i)},
+				OwnerReferences: []metav1.OwnerReference{{Kind: v1beta2.KindGarageCluster, Name: "g", UID: "u", Controller: new(true)}},
 			}},
 			StatefulSet: &appsv1.StatefulSet{},
 		})
@@ -50,6 +51,18 @@ func TestDecide(t *testing.T) {
 		"and the rest of them": {
 			given: func() *World { w := running(1, 3); w.InLayout, w.Settled = nil, false; return w },
 			want:  Plan{Add: []string{name(1), name(2)}},
+		},
+		"nodes that are to be users' are left to them, none is surplus": {
+			given: func() *World { w := running(2, 0); w.Manual = true; return w },
+			want:  Plan{Eject: []string{name(0), name(1)}},
+		},
+		"one that was is left alone": {
+			given: func() *World {
+				w := running(2, 0)
+				w.Manual, w.Nodes[0].GarageNode.OwnerReferences = true, nil
+				w.Nodes[1].GarageNode.OwnerReferences[0].Kind = "Other"
+				return w
+			},
 		},
 		"as many as asked for rest": {
 			given: func() *World { return running(3, 3) },

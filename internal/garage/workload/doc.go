@@ -7,7 +7,8 @@
 // Before the first layout all GarageNodes are made together; after it one at a time, each when every earlier one has its role
 // and no layout is being taken over. A node's objects are created, and those that restart it are never changed here: a
 // StatefulSet keeps the template that its Pod was made from, so that a Pod which comes back by itself is the one that went.
-// A GarageNode is never deleted here, however few are asked for.
+// A GarageNode is never deleted here, however few are asked for. With the policy Manual those that the controller has made are left
+// to users as they are, and nothing of them restarts. A claim is only taken up if it was kept of a node of that name.
 //
 // # Why that holds
 //

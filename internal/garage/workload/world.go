@@ -9,6 +9,8 @@ import (
 type World struct {
 	// Wanted are the names of the GarageNodes that the controller is to make, lowest number first.
 	Wanted []string
+	// Manual says that users make the nodes.
+	Manual bool
 	// Nodes are those that exist, by name.
 	Nodes facts.Nodes
 	// InLayout are the nodes that have a role in the layout that is applied. Nil says that there is no layout yet; it is never nil
