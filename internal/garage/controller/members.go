@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,11 +45,7 @@ func (p *pass) decideIdentity(nodes facts.Nodes, processes facts.Processes) iden
 		if !node.External() {
 			one.Pinned = adminapi.NodeID(strings.ToLower(node.GarageNode.Spec.NodeID))
 		}
-		for _, claim := range node.OwnClaims() {
-			if store := claim.Annotations[v1beta2.AnnotationClusterUID]; store != "" {
-				one.Former = append(one.Former, v1beta2.TagClusterUID+store)
-			}
-		}
+		one.Former = former(node)
 		process, known := processes.Of(node.Name()).Get()
 		one.Said = fact.Unknown[identity.Said](processes.Of(node.Name()).Why())
 		if known {
@@ -60,6 +57,18 @@ func (p *pass) decideIdentity(nodes facts.Nodes, processes facts.Processes) iden
 		w.Nodes = append(w.Nodes, one)
 	}
 	return identity.Decide(w)
+}
+
+// former are the tags by which the node's role may be known as its own besides the GarageCluster's: those on record, which a node that
+// outlives its GarageCluster keeps, and those of the GarageClusters that its claims were kept of.
+func former(node facts.Node) []string {
+	found := slices.DeleteFunc(slices.Clone(node.GarageNode.Status.Tags), func(tag string) bool { return !strings.HasPrefix(tag, v1beta2.TagClusterUID) })
+	for _, claim := range node.OwnClaims() {
+		if store := claim.Annotations[v1beta2.AnnotationClusterUID]; store != "" {
+			found = append(found, v1beta2.TagClusterUID+store)
+		}
+	}
+	return found
 }
 
 // connect has members connect that do not see each other.

@@ -30,7 +30,7 @@ type Node struct {
 	Pinned adminapi.NodeID
 	// Said is who the process of its Pod says it is.
 	Said fact.Fact[Said]
-	// Former are tags by which GarageClusters of the name that were before knew their roles, by the word of its claims.
+	// Former are tags by which GarageClusters of the name that were before knew their roles, by its record and its claims.
 	Former []string
 	// External nodes are not asked.
 	External bool

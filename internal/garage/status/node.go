@@ -28,7 +28,7 @@ func (r Report) Node(node facts.Node, now time.Time) v1beta1.GarageNodeStatus {
 	if seen && id != "" {
 		next.Connected = new(r.connected(node.Name(), id))
 		next.LayoutVersion = new(int64(min(view.Layout.Version, math.MaxInt64)))
-		r.fillRole(&next, view.Layout, id)
+		r.fillRole(&next, view.Layout, id, r.Identity.Held[node.Name()] != "")
 		r.fillSeen(&next, view.Status, id)
 	}
 	if process, known := r.known()[node.Name()]; known {
@@ -91,10 +91,14 @@ func (r Report) prepared(node facts.Node) []metav1.Condition {
 	return []metav1.Condition{condition(v1beta1.ConditionDrainPrepared, metav1.ConditionFalse, v1beta1.ReasonPreparationBlocked, why)}
 }
 
-// fillRole is the role that the layout has for the node.
-func (r Report) fillRole(next *v1beta1.GarageNodeStatus, at adminapi.Layout, id adminapi.NodeID) {
+// fillRole is the role that the layout has for the node. While the node is held, what its role is stays as it was: it may be
+// somebody else's by now, and the tags on record are those by which its own is known.
+func (r Report) fillRole(next *v1beta1.GarageNodeStatus, at adminapi.Layout, id adminapi.NodeID, held bool) {
 	i := slices.IndexFunc(at.Roles, func(role adminapi.NodeRole) bool { return role.ID == id })
 	next.InLayout = new(i >= 0)
+	if held {
+		return
+	}
 	next.Zone, next.Tags, next.Partitions = "", nil, nil
 	if i < 0 {
 		return

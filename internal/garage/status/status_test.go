@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -456,5 +457,26 @@ func TestNodeRecordsItsClaims(t *testing.T) {
 	node.Claims[0].Finalizers, node.StatefulSet = nil, &appsv1.StatefulSet{}
 	if is := r.Node(node, now); is.ManagedPVCs != nil || is.TeardownSince != nil {
 		t.Errorf("%v, marked %v", is.ManagedPVCs, is.TeardownSince)
+	}
+}
+
+// The tags on record are those by which a node's role is known as its own: another one's do not take their place.
+func TestNodeThatIsSomebodyElses(t *testing.T) {
+	r := resting()
+	node := (*r.Nodes)[0]
+	node.GarageNode.Status = r.Node(node, now)
+	for i := range 3 {
+		says(r, i, func(p *facts.Process) {
+			p.Layout.Roles = slices.Clone(p.Layout.Roles)
+			p.Layout.Roles[0].Tags, p.Layout.Roles[0].Zone = []string{"theirs"}, "theirs"
+		})
+	}
+	r.Identity.Held[node.Name()] = "it is another one's"
+	if is := r.Node(node, now); is.Zone != "z" || !slices.Equal(is.Tags, []string{"t"}) {
+		t.Errorf("zone %s, tags %v", is.Zone, is.Tags)
+	}
+	delete(r.Identity.Held, node.Name())
+	if is := r.Node(node, now); is.Zone != "theirs" {
+		t.Errorf("zone %s", is.Zone)
 	}
 }
