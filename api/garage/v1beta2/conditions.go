@@ -70,7 +70,7 @@ const (
 	ReasonAddingMembers = "AddingMembers"
 	// ReasonDrainingMember is False: a node is being taken away.
 	ReasonDrainingMember = "DrainingMember"
-	// ReasonWaitingForLayoutSync is False: Garage still brings data to where a layout has it.
+	// ReasonWaitingForLayoutSync is False: Garage still brings data to where a layout has it, or claims grow before it can.
 	ReasonWaitingForLayoutSync = "WaitingForLayoutSync"
 )
 

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/garage/render"
 	"github.com/holdfast-dev/holdfast/internal/garage/status"
 	"github.com/holdfast-dev/holdfast/internal/garage/workload"
+	"github.com/holdfast-dev/holdfast/internal/kit/fact"
 	"github.com/holdfast-dev/holdfast/internal/kit/outcome"
 )
 
@@ -23,6 +24,8 @@ type pass struct {
 	secrets credentials.Plan
 	plan    *render.Plan
 	objects workload.Objects
+	// classes says which StorageClasses let claims grow, as far as it matters.
+	classes map[string]fact.Fact[bool]
 	// busy says that something was done that the next look has to show.
 	busy   bool
 	report status.Report

@@ -61,6 +61,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta2.GarageClust
 		p.render,          // the objects that the spec asks for
 		p.ask,             // what the processes say
 		p.identify,        // who each node is
+		p.growClaims,      // disks to the size that they are to have
 		p.compareLayout,   // what the layout lacks
 		p.letGo,           // nodes that are to go, or are held
 		p.bringIntoBeing,  // shared objects, missing nodes, and what runs them

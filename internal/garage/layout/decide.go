@@ -207,7 +207,11 @@ func (w World) compare(at adminapi.Layout) (updates []adminapi.RoleChange, updat
 			continue
 		}
 		i := slices.IndexFunc(at.Roles, func(r adminapi.NodeRole) bool { return r.ID == node.ID })
+		if i >= 0 && (w.Patient || node.Cramped != "") {
+			node.Role.Capacity = smaller(node.Role.Capacity, at.Roles[i].Capacity)
+		}
 		switch {
+		case i < 0 && node.Cramped != "":
 		case i < 0:
 			additions, added = append(additions, adminapi.Assign(node.ID, node.Role)), append(added, node.Name)
 		case !at.Roles[i].Equal(node.Role):
@@ -215,6 +219,15 @@ func (w World) compare(at adminapi.Layout) (updates []adminapi.RoleChange, updat
 		}
 	}
 	return updates, updated, additions, added
+}
+
+// smaller is the capacity that a role gets while there is no room for more than it has.
+func smaller(wanted, has adminapi.Capacity) adminapi.Capacity {
+	if now, stores := has.Storage(); stores {
+		bytes, _ := wanted.Storage() // a gateway has none
+		return adminapi.Bytes(min(bytes, now))
+	}
+	return wanted
 }
 
 func reasonForUpdates(updated []string, redundancy *adminapi.ZoneRedundancy) string {

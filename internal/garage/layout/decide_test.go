@@ -249,6 +249,52 @@ func TestDecide(t *testing.T) {
 			},
 			want: expected{rests: true},
 		},
+		"a node without the room for its role gets none at first": {
+			given: func() *bench { b := fresh(3); b.node(1).Cramped = "its claim is not there"; return b },
+			want:  expected{gates: []string{"NodesIdentified: its claim is not there"}},
+		},
+		"nor later": {
+			given: func() *bench {
+				b := settled(4)
+				b.layout.Roles, b.node(3).Cramped = b.layout.Roles[:3], "its claim grows"
+				return b
+			},
+			want: expected{rests: true},
+		},
+		"one whose disk still grows keeps its capacity": {
+			given: func() *bench {
+				b := settled(3)
+				b.node(1).Role.Capacity, b.node(1).Cramped = adminapi.Bytes(2*gib), "its claim grows"
+				return b
+			},
+			want: expected{rests: true},
+		},
+		"and gets what else is new, or less": {
+			given: func() *bench {
+				b := settled(3)
+				b.node(1).Role.Capacity, b.node(1).Role.Zone, b.node(1).Cramped = adminapi.Bytes(2*gib), "z2", "its claim grows"
+				b.node(2).Role.Capacity, b.node(2).Cramped = adminapi.Bytes(gib/2), "its claim grows"
+				return b
+			},
+			want: expected{does: "Apply 5: the roles of g-storage-1, g-storage-2"},
+		},
+		"nobody gets more while disks of others grow": {
+			given: func() *bench {
+				b := settled(4)
+				b.Patient, b.layout.Roles = true, b.layout.Roles[:3]
+				b.node(1).Role.Capacity = adminapi.Bytes(2 * gib)
+				return b
+			},
+			want: expected{does: "Apply 5: a role for g-storage-3"},
+		},
+		"a gateway that is to store something has room for it": {
+			given: func() *bench {
+				b := settled(3)
+				b.Patient, b.layout.Roles[1].Capacity = true, adminapi.Gateway()
+				return b
+			},
+			want: expected{does: "Apply 5: the roles of g-storage-1"},
+		},
 		"a layout that is taken over rests, and moves": {
 			given: func() *bench { b := settled(3); b.history = moved(3); return b },
 			want:  expected{rests: true, moves: true},
@@ -496,6 +542,22 @@ func TestDecide(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A disk that still grows counts with what the role has, and everything else about the role changes.
+func TestRolesOfDisksThatGrow(t *testing.T) {
+	b := settled(4)
+	b.Patient, b.layout.Roles[0].Capacity = true, adminapi.Gateway()
+	for i := range 3 {
+		b.node(i).Role.Zone, b.node(i).Role.Capacity = "z2", adminapi.Bytes(2*gib)
+	}
+	b.node(3).Role.Capacity = adminapi.Bytes(gib / 2)
+	want := adminapi.LayoutChange{Roles: []adminapi.RoleChange{
+		adminapi.Assign(id(0), role("z2", 2*gib)), adminapi.Assign(id(1), role("z2", gib)), adminapi.Assign(id(2), role("z2", gib)), adminapi.Assign(id(3), role("z1", gib/2)),
+	}}
+	if plan := Decide(b.world()); plan.Action == nil || !same(plan.Action.Change, want) {
+		t.Errorf("%+v", plan.Action)
 	}
 }
 

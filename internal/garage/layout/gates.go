@@ -43,6 +43,8 @@ func unidentified(v view) (string, bool) {
 			why = append(why, node.Name+": "+node.Held)
 		case node.ID == "":
 			why = append(why, node.Name+" has not said who it is")
+		case node.Cramped != "":
+			why = append(why, node.Cramped)
 		default:
 			storage++
 		}

@@ -16,6 +16,8 @@ type World struct {
 	Redundancy adminapi.ZoneRedundancy
 	// Factor is the replication factor.
 	Factor int
+	// Patient says that disks still grow, so that no role is to get more capacity yet: data then moves once.
+	Patient bool
 	// Mixed says why the processes are of different minor versions, or that it is not known; empty when they are not.
 	Mixed string
 	// Replaced is the node whose Pod is being replaced; empty for none.
@@ -34,6 +36,9 @@ type Node struct {
 	Role adminapi.Role
 	// Held says why the node is to get no role now, for instance because its disk is another one; empty to give it one.
 	Held string
+	// Cramped says why its disks have not the room for its role yet; empty when they have. It gets no role then, and one that it
+	// has does not get more capacity.
+	Cramped string
 	// External says that nothing but the RPC port of the process can be reached: it has no view of its own.
 	External bool
 	// View is the cluster as the process itself sees it. Unknown also when what answered is not ID.

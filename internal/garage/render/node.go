@@ -136,7 +136,7 @@ func (p *Plan) stamp(set *appsv1.StatefulSet, configMap, configHash string) stri
 }
 
 // WithClaimsOf is the StatefulSet with the claim templates of one that is there, which cannot change: sizes grow on the claims
-// themselves (ClaimGrowth).
+// themselves.
 func WithClaimsOf(rendered, live *appsv1.StatefulSet) *appsv1.StatefulSet {
 	out := rendered.DeepCopy()
 	out.Spec.VolumeClaimTemplates = nil

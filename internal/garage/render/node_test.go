@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -110,15 +109,21 @@ func TestVolumes(t *testing.T) {
 		{Path: "/data/a", NodeVolumeShape: shape(v1beta1.NodeVolumeShape{Size: size("1Ti"), StorageClassName: new("fast"), Labels: map[string]string{"x": "y"}})},
 		{Path: "/data/b", Capacity: size("2Ti"), NodeVolumeShape: shape(v1beta1.NodeVolumeShape{ExistingClaim: "old"})},
 		{Path: "/data/c", Capacity: size("1Gi"), NodeVolumeShape: shape(v1beta1.NodeVolumeShape{Type: v1beta2.VolumeTypeEmptyDir})},
+		{Path: "/data/d", ReadOnly: new(true), NodeVolumeShape: shape(v1beta1.NodeVolumeShape{Size: size("1Gi")})},
 	}
 	out := rendered(t, p, node)
 	want := []render.Claim{
-		{Name: "metadata-demo-storage-0-0", Volume: "metadata", Size: *size("1Gi")},
-		{Name: "data-0-demo-storage-0-0", Volume: "data-0", Size: *size("1Ti")},
+		{Name: "metadata-demo-storage-0-0", Volume: "metadata", Size: *size("1Gi"), Path: "spec.storage.metadata.size"},
+		{Name: "data-0-demo-storage-0-0", Volume: "data-0", Size: *size("1Ti"), Path: "spec.storage.dataPaths[0].size", Data: true},
 		{Name: "old", Volume: "data-1", Existing: true},
+		{Name: "data-3-demo-storage-0-0", Volume: "data-3", Size: *size("1Gi"), Path: "spec.storage.dataPaths[3].size"},
 	}
 	if diff := cmp.Diff(want, out.Claims); diff != "" {
 		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	alone, err := render.Claims(node)
+	if diff := cmp.Diff(want, alone); diff != "" {
+		t.Errorf("claims without the rest (-want +got): %v\n%s", err, diff)
 	}
 	var made, volumes []string
 	for _, claim := range out.StatefulSet.Spec.VolumeClaimTemplates {
@@ -127,14 +132,14 @@ func TestVolumes(t *testing.T) {
 	for _, volume := range pod(out).Volumes {
 		volumes = append(volumes, volume.Name)
 	}
-	if diff := cmp.Diff([][]string{{"metadata", "data-0"}, {"config", "data-1", "data-2"}}, [][]string{made, volumes}); diff != "" {
+	if diff := cmp.Diff([][]string{{"metadata", "data-0", "data-3"}, {"config", "data-1", "data-2"}}, [][]string{made, volumes}); diff != "" {
 		t.Errorf("made, and mounted besides (-want +got):\n%s", diff)
 	}
 	mounts := map[string]string{}
 	for _, mount := range container(out).VolumeMounts {
 		mounts[mount.Name] = mount.MountPath
 	}
-	if diff := cmp.Diff(map[string]string{"config": "/etc/garage", "metadata": "/data/metadata", "data-0": "/data/a", "data-1": "/data/b", "data-2": "/data/c"}, mounts); diff != "" {
+	if diff := cmp.Diff(map[string]string{"config": "/etc/garage", "metadata": "/data/metadata", "data-0": "/data/a", "data-1": "/data/b", "data-2": "/data/c", "data-3": "/data/d"}, mounts); diff != "" {
 		t.Errorf("mounts (-want +got):\n%s", diff)
 	}
 	if template := out.StatefulSet.Spec.VolumeClaimTemplates[1]; *template.Spec.StorageClassName != "fast" || template.Labels["x"] != "y" {
@@ -142,29 +147,9 @@ func TestVolumes(t *testing.T) {
 	}
 }
 
-// TestGrowth holds which claims are made larger, and that none is made smaller.
-func TestGrowth(t *testing.T) {
-	claim := func(name, asks string) corev1.PersistentVolumeClaim {
-		return corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.PersistentVolumeClaimSpec{
-			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: *size(asks)}},
-		}}
-	}
-	wanted := []render.Claim{
-		{Name: "metadata-n-0", Volume: "metadata", Size: *size("2Gi")}, {Name: "data-3-n-0", Volume: "data-3", Size: *size("1Ti")},
-		{Name: "old", Volume: "data-4", Existing: true}, {Name: "not-there", Volume: "data-5", Size: *size("1Ti")},
-	}
-	got, err := render.ClaimGrowth("n", wanted, []corev1.PersistentVolumeClaim{claim("metadata-n-0", "1Gi"), claim("data-3-n-0", "1024Gi"), claim("old", "1Gi"), claim("another", "1Gi")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]render.Growth{{Claim: "metadata-n-0", From: *size("1Gi"), To: *size("2Gi")}}, got); diff != "" {
-		t.Errorf("growth (-want +got):\n%s", diff)
-	}
-	for volume, path := range map[string]string{"metadata": "spec.storage.metadata.size", "data": "spec.storage.data.size", "data-3": "spec.storage.dataPaths[3].size"} {
-		_, err := render.ClaimGrowth("n", []render.Claim{{Name: "c", Volume: volume, Size: *size("1Gi")}}, []corev1.PersistentVolumeClaim{claim("c", "2Gi")})
-		if got := unsupported(t, err); got != "n "+path {
-			t.Errorf("refuses %s, want %s", got, path)
-		}
+func TestANodeElsewhereHasNoClaims(t *testing.T) {
+	if none, err := render.Claims(&v1beta1.GarageNode{}); err != nil || none != nil {
+		t.Errorf("%+v, %v", none, err)
 	}
 }
 

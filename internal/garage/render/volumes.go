@@ -94,10 +94,22 @@ type Claim struct {
 	Name string
 	// Volume is the volume of the Pod that it is for.
 	Volume string
-	// Size is what it asks for; unset where Existing.
+	// Size is what it is to ask for, and Path the field of the GarageNode that says so; unset where Existing.
 	Size resource.Quantity
+	Path string
+	// Data says that the size counts for the capacity of the node's role.
+	Data bool
 	// Existing says that a user made it: the controller neither changes nor deletes it.
 	Existing bool
+}
+
+// Claims are the claims that a GarageNode is to have; none of one that runs elsewhere.
+func Claims(node *v1beta1.GarageNode) ([]Claim, error) {
+	if node.Spec.Storage == nil {
+		return nil, nil
+	}
+	disks, err := volumesOf(node)
+	return claimsOf(node.Name, disks), err
 }
 
 // claimsOf are a node's claims.
@@ -108,7 +120,10 @@ func claimsOf(node string, disks volumes) []Claim {
 		case disk.shape.ExistingClaim != "":
 			out = append(out, Claim{Name: disk.shape.ExistingClaim, Volume: disk.name, Existing: true})
 		case disk.shape.Size != nil:
-			out = append(out, Claim{Name: ClaimName(disk.name, node), Volume: disk.name, Size: disk.shape.Size.DeepCopy()})
+			out = append(out, Claim{
+				Name: ClaimName(disk.name, node), Volume: disk.name, Size: disk.shape.Size.DeepCopy(), Path: sizePath(disk.name),
+				Data: disk.name != volumeMetadata && !disk.readOnly,
+			})
 		}
 	}
 	return out
@@ -179,38 +194,6 @@ func mounts(configMap string, disks volumes) ([]corev1.Volume, []corev1.VolumeMo
 		}
 	}
 	return out, at
-}
-
-// Growth is a claim to be made larger.
-type Growth struct {
-	// Claim is the claim's name.
-	Claim string
-	// From is what it asks for, and To what it is to ask for.
-	From, To resource.Quantity
-}
-
-// ClaimGrowth says which of a node's claims are to ask for more, by what is there. A claim that is missing is none of them, and neither is
-// one of a user's. One that already asks for more than is wanted is an *UnsupportedError: a claim does not shrink.
-func ClaimGrowth(node string, wanted []Claim, live []corev1.PersistentVolumeClaim) ([]Growth, error) {
-	there := map[string]resource.Quantity{}
-	for _, claim := range live {
-		there[claim.Name] = claim.Spec.Resources.Requests[corev1.ResourceStorage]
-	}
-	var out []Growth
-	for _, claim := range wanted {
-		now, exists := there[claim.Name]
-		if !exists || claim.Existing {
-			continue
-		}
-		switch now.Cmp(claim.Size) {
-		case -1:
-			out = append(out, Growth{Claim: claim.Name, From: now.DeepCopy(), To: claim.Size.DeepCopy()})
-		case 1:
-			return nil, &UnsupportedError{Node: node, Path: sizePath(claim.Volume), Message: fmt.Sprintf("the claim %s has %s already and does not shrink to %s; "+
-				"set at least that", claim.Name, now.String(), claim.Size.String())}
-		}
-	}
-	return out, nil
 }
 
 // sizePath is the field of a GarageNode with a volume's size.

@@ -173,6 +173,8 @@ func (r Report) diagnosis() string {
 		return "a change waits: " + strings.Join(why, "; ")
 	case plan.Action != nil:
 		return "a change is made: " + plan.Action.For
+	case len(r.Growth.Growing)+len(r.Growth.Stuck) > 0:
+		return "disks are not as large as they are to be: " + words.Clauses(slices.Concat(r.Growth.Stuck, r.Growth.Growing))
 	case plan.Version == 0:
 		return "there is no layout that all nodes share"
 	}

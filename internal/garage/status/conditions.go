@@ -52,6 +52,9 @@ func (r Report) ready(next v1beta2.GarageClusterStatus, topology, rolled metav1.
 	if r.Warning != "" {
 		message += "; " + r.Warning
 	}
+	if len(r.Growth.Stuck) > 0 {
+		message += "; " + words.Clauses(r.Growth.Stuck)
+	}
 	return condition(v1beta2.ConditionReady, metav1.ConditionTrue, v1beta2.ReasonClusterReady, message)
 }
 
@@ -67,6 +70,8 @@ func (r Report) topology() metav1.Condition {
 		return not(v1beta2.ReasonDrainingMember, words.Names(r.Workload.Surplus)+" is not asked for any more, and is not taken away: put spec.storage.replicas back")
 	case len(r.Workload.Add)+len(r.Workload.Later) > 0:
 		return not(v1beta2.ReasonAddingMembers, "still to come: "+words.Names(slices.Concat(r.Workload.Add, r.Workload.Later)))
+	case len(r.Growth.Growing) > 0:
+		return not(v1beta2.ReasonWaitingForLayoutSync, "before the layout counts with more, disks grow: "+words.Clauses(r.Growth.Growing))
 	case r.Layout.Wanted || len(r.Layout.Gates) > 0 || r.Layout.Version == 0:
 		return not(v1beta2.ReasonWaitingForLayoutSync, r.diagnosis())
 	case r.moving():

@@ -6,6 +6,7 @@ import (
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
 	"github.com/holdfast-dev/holdfast/internal/garage/adminapi"
 	"github.com/holdfast-dev/holdfast/internal/garage/facts"
+	"github.com/holdfast-dev/holdfast/internal/garage/growth"
 	"github.com/holdfast-dev/holdfast/internal/garage/identity"
 	"github.com/holdfast-dev/holdfast/internal/garage/layout"
 	"github.com/holdfast-dev/holdfast/internal/garage/removal"
@@ -26,6 +27,7 @@ type Report struct {
 	Identity  identity.Plan
 	Workload  workload.Plan
 	Removal   removal.Plan
+	Growth    growth.Plan
 	// Layout is nil when the pass did not come to it.
 	Layout *layout.Plan
 	// Rollout is nil when the pass did not come to it.

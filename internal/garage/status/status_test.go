@@ -113,6 +113,8 @@ func TestConditions(t *testing.T) {
 		peer     = v1beta2.ConditionPeerUnreachable
 		rolled   = v1beta2.ConditionStorageRolloutReady
 		first    = "g-storage-0's Ready"
+		// diagnosis is no condition.
+		diagnosis = "the diagnosis of the layout"
 	)
 	for label, c := range map[string]struct {
 		change func(*Report)
@@ -184,6 +186,21 @@ func TestConditions(t *testing.T) {
 		"a warning is told and stops nothing": {
 			change: func(r *Report) { r.Warning = "Secret mine has changed" },
 			want:   map[string]string{ready: "True ClusterReady: 3 nodes are connected and have their roles; Secret mine has changed"},
+		},
+		"a claim that cannot grow is told of and stops nothing": {
+			change: func(r *Report) { r.Growth.Stuck = []string{"g-storage-1: its claim x does not grow"} },
+			want: map[string]string{
+				ready:     "True ClusterReady: 3 nodes are connected and have their roles; g-storage-1: its claim x does not grow",
+				topology:  "True Converged: version 2 of the layout has every node",
+				diagnosis: "disks are not as large as they are to be: g-storage-1: its claim x does not grow",
+			},
+		},
+		"claims grow": {
+			change: func(r *Report) { r.Growth.Growing = []string{"g-storage-1: its claim x grows"} },
+			want: map[string]string{
+				topology:  "False WaitingForLayoutSync: before the layout counts with more, disks grow: g-storage-1: its claim x grows",
+				diagnosis: "disks are not as large as they are to be: g-storage-1: its claim x grows",
+			},
 		},
 		"a failure comes first": {
 			change: func(r *Report) { r.Failure = "Secret mine does not exist"; silence(*r, 0) },
@@ -311,6 +328,9 @@ func TestConditions(t *testing.T) {
 				got := told(cluster.Conditions, kind)
 				if kind == first {
 					got = told(nodes[name(0)].Conditions, v1beta1.ConditionReady)
+				}
+				if kind == diagnosis {
+					got = cluster.LayoutDiagnosis
 				}
 				if got != want {
 					t.Errorf("%s is\n%s, want\n%s", kind, got, want)

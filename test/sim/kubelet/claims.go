@@ -132,13 +132,16 @@ func (k *Kubelet) releaseClaim(ctx context.Context, claim *corev1.PersistentVolu
 	return k.client.Patch(ctx, free, client.MergeFromWithOptions(claim.DeepCopy(), client.MergeFromWithOptimisticLock{}))
 }
 
-// growAfter is how long a claim asks for more than it has. Storage takes seconds to minutes.
-const growAfter = 500 * time.Millisecond
+// growAfter is how long each half of a claim's growth takes: that of its volume, and that of the file system on it. Storage takes
+// seconds to minutes.
+const growAfter = 250 * time.Millisecond
 
 // growth is what a claim that asks for more will have.
 type growth struct {
 	size resource.Quantity
 	due  time.Time
+	// larger says that the volume is, and its file system not yet.
+	larger bool
 }
 
 func requested(claim *corev1.PersistentVolumeClaim) *resource.Quantity {
@@ -152,15 +155,28 @@ func capacity(claim *corev1.PersistentVolumeClaim) resource.Quantity {
 // growClaim gives a claim the size that it asks for, once it has asked for that long enough.
 func (k *Kubelet) growClaim(ctx context.Context, claim *corev1.PersistentVolumeClaim) error {
 	coming, known := k.growing[claim.UID]
-	if !known || coming.size.Cmp(*requested(claim)) != 0 {
-		k.growing[claim.UID] = growth{size: *requested(claim), due: time.Now().Add(growAfter)}
-		time.AfterFunc(growAfter, k.poke)
+	switch {
+	case !known || coming.size.Cmp(*requested(claim)) != 0:
+		k.grows(claim, false)
 		return nil
-	}
-	if time.Now().Before(coming.due) {
+	case time.Now().Before(coming.due):
 		return nil
 	}
 	grown := claim.DeepCopy()
-	grown.Status.Capacity = claim.Spec.Resources.Requests
+	if !coming.larger {
+		grown.Status.Conditions = []corev1.PersistentVolumeClaimCondition{{Type: corev1.PersistentVolumeClaimFileSystemResizePending, Status: corev1.ConditionTrue}}
+		if err := k.client.Status().Update(ctx, grown); err != nil {
+			return err
+		}
+		k.grows(claim, true)
+		return nil
+	}
+	grown.Status.Conditions, grown.Status.Capacity = nil, claim.Spec.Resources.Requests
 	return k.client.Status().Update(ctx, grown)
+}
+
+// grows begins one half of a claim's growth.
+func (k *Kubelet) grows(claim *corev1.PersistentVolumeClaim, larger bool) {
+	k.growing[claim.UID] = growth{size: *requested(claim), due: time.Now().Add(growAfter), larger: larger}
+	time.AfterFunc(growAfter, k.poke)
 }

@@ -20,8 +20,8 @@
 //     contexts and resource limits have no effect; NetworkPolicies neither. A Pod's fsGroup shows in the modes of
 //     ConfigMap and Secret files, and nowhere else.
 //   - StatefulSets have one replica or none. Claims are bound at once, to a folder that lasts as long as the claim and
-//     has the whole machine's space. One that asks for more has it half a second later. Of the StorageClass, only what
-//     the API server itself makes of it counts.
+//     has the whole machine's space. One that asks for more has it half a second later, and says in between that its
+//     file system is still to grow. Of the StorageClass, only what the API server itself makes of it counts.
 //   - A crashed server comes back after 1, 2, then 4 seconds, the first time at once.
 //   - Owned objects are collected in the background; the other ways to delete an owner are refused.
 package kubelet
