@@ -86,7 +86,7 @@ type GarageClusterStatus struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	DrainingNodes *int32 `json:"drainingNodes,omitempty"`
-	// lastOperation is how the last order by annotation ended.
+	// lastOperation is the last order by annotation, and how it ended.
 	// +optional
 	LastOperation *LastOperation `json:"lastOperation,omitempty"`
 }
@@ -320,22 +320,37 @@ type BuildInfo struct {
 	Version string `json:"version,omitempty"`
 }
 
-// LastOperation is how the last order by annotation ended.
+// LastOperation is the last order by annotation. It is written before the order is carried out, which happens once: whether it
+// succeeds or not, the annotation is taken away afterwards, and to set it again is another order.
 type LastOperation struct {
 	// type is the annotation without its prefix.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Type string `json:"type,omitempty"`
-	// triggeredAt is when it was carried out.
+	// value is the annotation's, or what there is room for of it.
+	// +required
+	// +kubebuilder:validation:MinLength=0
+	// +kubebuilder:validation:MaxLength=1024
+	Value *string `json:"value,omitempty"`
+	// hash is of what an order about the layout is carried out on.
+	// +optional
+	// +kubebuilder:validation:MinLength=64
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[0-9a-f]{64}$`
+	Hash string `json:"hash,omitempty"`
+	// triggeredAt is when it was begun.
 	// +required
 	TriggeredAt metav1.Time `json:"triggeredAt,omitzero"`
-	// succeeded says whether it did what it was to do.
-	// +required
+	// succeeded says whether it did what it was to do; unset while it is being carried out.
+	// +optional
 	Succeeded *bool `json:"succeeded,omitempty"`
 	// error says why not.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Error string `json:"error,omitempty"`
+	// consumed says that its annotation was taken away: one like it is another order.
+	// +optional
+	Consumed *bool `json:"consumed,omitempty"`
 }

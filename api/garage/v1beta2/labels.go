@@ -47,14 +47,26 @@ const (
 	AnnotationRecoverStorageRollout = "garage.rajsingh.info/recover-storage-rollout"
 	// AnnotationRolloutFence marks a Pod whose replacement was taken back, so that an order to delete it that is still on its way fails.
 	AnnotationRolloutFence = "garage.rajsingh.info/rollout-adoption-fence"
+	// AnnotationForceLayoutApply asks, with true on a GarageCluster, for the first layout to be made of the nodes that are there, without
+	// waiting for those that are still to come.
+	AnnotationForceLayoutApply = "garage.rajsingh.info/force-layout-apply"
+	// AnnotationTriggerRepair asks, on a GarageCluster, for a repair on every node: Tables, Blocks, Versions, MultipartUploads,
+	// BlockRefs, BlockRc, Rebalance or Aliases.
+	AnnotationTriggerRepair = "garage.rajsingh.info/trigger-repair"
+	// AnnotationTriggerSnapshot asks, with true on a GarageCluster, for a snapshot of every node's database.
+	AnnotationTriggerSnapshot = "garage.rajsingh.info/trigger-snapshot"
+	// AnnotationScrubCommand asks, on a GarageCluster, for the scrub of every node's blocks to start, pause, resume or cancel.
+	AnnotationScrubCommand = "garage.rajsingh.info/scrub-command"
 	// AnnotationRevertLayout asks, with true on a GarageCluster, for everything that is staged in the layout to be dropped,
 	// whoever staged it.
 	AnnotationRevertLayout = "garage.rajsingh.info/revert-layout"
 	// AnnotationConnectNodes asks, on a GarageCluster, for nodes to be connected to: id@host:port, separated by commas.
 	AnnotationConnectNodes = "garage.rajsingh.info/connect-nodes"
-	// AnnotationSkipDeadNodes asks, with true on a GarageCluster, for the layout to go on without waiting for dead nodes.
+	// AnnotationSkipDeadNodes asks, with true on a GarageCluster, for the layout to go on without waiting for nodes that are down and
+	// cannot come back.
 	AnnotationSkipDeadNodes = "garage.rajsingh.info/skip-dead-nodes"
-	// AnnotationAllowMissingData has that go on although data may be missing; its value is the layout version that it is meant for.
+	// AnnotationAllowMissingData has that go on although data may be missing, and although they could come back; its value is the
+	// layout version that it is meant for.
 	AnnotationAllowMissingData = "garage.rajsingh.info/allow-missing-data"
 )
 

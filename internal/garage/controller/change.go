@@ -73,6 +73,7 @@ func (p *pass) layoutWorld(nodes facts.Nodes, processes facts.Processes, who ide
 		w.Nodes = append(w.Nodes, p.layoutNode(node, processes.Of(node.Name()), who.Held[node.Name()]))
 	}
 	p.makeRoom(&w, nodes)
+	p.heed(&w, nodes, processes)
 	for _, name := range p.report.Wanted { // a GarageNode that is still to come has to be in the first layout
 		if _, exists := nodes.Get(name); !exists {
 			w.Nodes = append(w.Nodes, layout.Node{Name: name, View: fact.Unknown[layout.View]("GarageNode " + name + " does not exist yet")})

@@ -66,6 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta2.GarageClust
 		p.letGo,           // nodes that are to go, or are held
 		p.bringIntoBeing,  // shared objects, missing nodes, and what runs them
 		p.connect,         // members that do not see each other
+		p.followOrders,    // what people ask for by annotation
 		p.changeLayout,    // at most one version of the layout
 		p.roll,            // at most one Pod is replaced
 		p.chooseWhoServes, // which Pods get requests

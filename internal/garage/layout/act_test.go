@@ -70,6 +70,11 @@ func (w *writer) RevertClusterLayout(context.Context) (adminapi.Layout, error) {
 	return w.call("Revert", func() { w.b.stage(adminapi.LayoutChange{}) })
 }
 
+func (w *writer) ClusterLayoutSkipDeadNodes(_ context.Context, skip adminapi.SkipDeadNodes) (adminapi.SkippedNodes, error) {
+	_, err := w.call(fmt.Sprintf("Skip %d %t", skip.Version, skip.AllowMissingData), func() { w.b.history = adminapi.LayoutHistory{CurrentVersion: skip.Version} })
+	return adminapi.SkippedNodes{}, err
+}
+
 // next is the version that Garage makes of what is staged.
 func (w *writer) next() adminapi.Layout {
 	next := adminapi.Layout{Version: w.b.layout.Version + 1, Roles: slices.Clone(w.b.layout.Roles), Redundancy: w.b.layout.Redundancy}

@@ -21,6 +21,8 @@ const (
 	Apply Kind = "Apply"
 	// Withdraw drops what we have staged ourselves and is not wanted any more.
 	Withdraw Kind = "Withdraw"
+	// Skip has the version go on without the word of nodes that are down, on a person's order.
+	Skip Kind = "Skip"
 )
 
 // An Action is one thing done to the layout.
@@ -28,12 +30,14 @@ type Action struct {
 	Kind Kind
 	// Writer is the node that is told.
 	Writer adminapi.NodeID
-	// Change is what the next version has that the present one has not; of Withdraw, nothing.
+	// Change is what the next version has that the present one has not; only of Apply.
 	Change adminapi.LayoutChange
-	// Version is that of the next version; of Withdraw, the present one.
+	// Version is that of the next version for Apply, and of the present one otherwise.
 	Version uint64
-	// Hash is of what is staged or to be staged.
+	// Hash is of what is staged or to be staged; of Skip, of what is skipped.
 	Hash string
+	// AllowMissing has a Skip go on although data may be missing.
+	AllowMissing bool
 	// For says what the change is for: a clause for an event.
 	For string
 }
@@ -107,6 +111,9 @@ func Decide(w World) Plan {
 	v.change, v.reason = w.next(v.at)
 	plan.Wanted, plan.Version = !empty(v.change), v.version()
 	plan.Settled = plan.Version > 0 && len(gates.Closed(v, checks)) == 0
+	if plan.Action = v.skip(); plan.Action != nil {
+		return plan
+	}
 	if staged := v.stagedNow(); !empty(staged) && !same(staged, v.change) {
 		return v.withdraw(plan, staged)
 	}
@@ -127,10 +134,10 @@ func Decide(w World) Plan {
 	return plan
 }
 
-// withdraw takes back what is staged if it is our own, and says what it is otherwise.
+// withdraw takes back what is staged if it is our own, or a person has ordered it, and says what it is otherwise.
 func (v view) withdraw(plan Plan, staged adminapi.LayoutChange) Plan {
 	hash := Hash(staged)
-	if v.Journal == nil || v.Journal.Hash != hash {
+	if (v.Journal == nil || v.Journal.Hash != hash) && !v.orders(OrderRevert, hash) {
 		plan.Foreign = describe(staged)
 		plan.Gates = gates.Closed(v, checks)
 		return plan

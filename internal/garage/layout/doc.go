@@ -10,6 +10,11 @@
 // waits. The first version has all roles at once, since Garage wants as many as the replication factor; after that the
 // roles that exist are changed together, and new ones come one at a time, each in a version that settles before the next.
 //
+// A person may order three things: that all that is staged is dropped, that the first layout is made without the nodes that are
+// still to come, and that a version goes on without the word of nodes that are down. An order is judged once, and carried out on
+// what it was judged on: its hash is in the status before the first call, and as soon as that is not what is there any more, the
+// order is given up. A node that could come back is skipped only where the order names the version for which data may be missing.
+//
 // # Why that holds
 //
 // A sequence is Update, read back, Preview, Apply, all on one node, with the number of the version that the members were

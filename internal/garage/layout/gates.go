@@ -52,6 +52,9 @@ func unidentified(v view) (string, bool) {
 	if len(v.at.Roles) > 0 {
 		return "", false
 	}
+	if v.orders(OrderForce, Hash(v.change)) {
+		why = nil // the others come later
+	}
 	if len(why) == 0 && storage < v.Factor {
 		why = append(why, fmt.Sprintf("%d nodes are fewer than the replication factor of %d", storage, v.Factor))
 	}

@@ -22,6 +22,8 @@ type World struct {
 	Mixed string
 	// Replaced is the node whose Pod is being replaced; empty for none.
 	Replaced string
+	// Order is what a person has asked for; nil for nothing.
+	Order *Order
 	// Journal is what the status says; nil for nothing.
 	Journal *Journal
 }
@@ -39,6 +41,8 @@ type Node struct {
 	// Cramped says why its disks have not the room for its role yet; empty when they have. It gets no role then, and one that it
 	// has does not get more capacity.
 	Cramped string
+	// Returns says why its process could come back if it is down; empty when it cannot.
+	Returns string
 	// External says that nothing but the RPC port of the process can be reached: it has no view of its own.
 	External bool
 	// View is the cluster as the process itself sees it. Unknown also when what answered is not ID.

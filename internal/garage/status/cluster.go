@@ -49,6 +49,9 @@ func (r Report) Build(nodes map[string]v1beta1.GarageNodeStatus, now time.Time) 
 	if r.Rollout != nil {
 		next.StorageRollout = ptr.Deref(r.Rollout.Journal, v1beta2.StorageRollout{})
 	}
+	if r.Operation != nil {
+		next.LastOperation = r.Operation
+	}
 	next.Phase = phase(next)
 	topology, rolled := r.topology(), r.rolled(next)
 	next.Conditions = conditions.Set(r.Cluster.Status.Conditions, r.Cluster.Generation, now,
@@ -168,7 +171,8 @@ func (r Report) diagnosis() string {
 	case plan.Refused != "":
 		return "Garage refuses the next layout: " + plan.Refused
 	case len(plan.Foreign) > 0:
-		return "somebody else has staged a change, which is neither applied nor dropped: " + strings.Join(plan.Foreign, ", ")
+		return "somebody else has staged a change, which is neither applied nor dropped, unless " + v1beta2.AnnotationRevertLayout +
+			" is set to true, which drops all of it: " + strings.Join(plan.Foreign, ", ")
 	case plan.Wanted && len(why) > 0:
 		return "a change waits: " + strings.Join(why, "; ")
 	case plan.Action != nil:

@@ -32,6 +32,8 @@ type Report struct {
 	Layout *layout.Plan
 	// Rollout is nil when the pass did not come to it.
 	Rollout *rollout.Plan
+	// Operation is what is to be said of an order by annotation; nil to leave what was said.
+	Operation *v1beta2.LastOperation
 	// Endpoints are nil while nothing could be rendered.
 	Endpoints *v1beta2.Endpoints
 	// ScaleSelector selects the Pods that the scale subresource counts.

@@ -281,7 +281,7 @@ func TestConditions(t *testing.T) {
 			change: func(r *Report) {
 				r.Layout.Gates, r.Layout.Foreign = []gates.Gate{{Name: layout.GateStaging}}, []string{"node 01 without a role"}
 			},
-			want: map[string]string{topology: "False WaitingForLayoutSync: somebody else has staged a change, which is neither applied nor dropped: node 01 without a role"},
+			want: map[string]string{topology: "False WaitingForLayoutSync: somebody else has staged a change, which is neither applied nor dropped, unless garage.rajsingh.info/revert-layout is set to true, which drops all of it: node 01 without a role"},
 		},
 		"a version is taken over": {
 			change: func(r *Report) {
@@ -337,6 +337,20 @@ func TestConditions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An order that a pass has nothing to say of stays as it was told.
+func TestOperation(t *testing.T) {
+	r := resting()
+	was := &v1beta2.LastOperation{Type: "trigger-repair"}
+	r.Cluster.Status.LastOperation = was
+	if next, _ := r.all(); next.LastOperation == nil || next.LastOperation.Type != was.Type {
+		t.Errorf("%+v", next.LastOperation)
+	}
+	r.Operation = &v1beta2.LastOperation{Type: "scrub-command"}
+	if next, _ := r.all(); next.LastOperation != r.Operation {
+		t.Errorf("%+v", next.LastOperation)
 	}
 }
 
