@@ -146,12 +146,6 @@ func (l *lab) cluster(changes ...func(*v1beta2.GarageCluster)) *v1beta2.GarageCl
 	return cluster
 }
 
-// clusterOf is one with an image of its own.
-func (l *lab) clusterOf(image string) *v1beta2.GarageCluster {
-	l.Helper()
-	return l.cluster(func(c *v1beta2.GarageCluster) { c.Spec.Image = image })
-}
-
 // isReady waits until the GarageCluster is Ready at its present generation.
 func (l *lab) isReady(cluster *v1beta2.GarageCluster) {
 	l.Helper()

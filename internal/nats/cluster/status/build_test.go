@@ -259,11 +259,11 @@ func TestConditions(t *testing.T) {
 			}
 		}), "Progressing", brief{"True", "GateBlocked", "before restarting demo-2 (1 of 3); waiting for Settled: 2 Raft groups have no leader: " +
 			"meta has no leader; stream a/b on demo-2; consumer a/b/c on demo-0, demo-2; d; e; and 2 more; " +
-			"it opens by itself when all of them have a leader and every member is current; to restart demo-2 all the same: kubectl annotate natscluster demo cluster.nats.mikluko.io/force-step=demo-2"}},
+			"it opens by itself when all of them have a leader and every member is current; to restart demo-2 all the same, which takes one more server away: kubectl annotate natscluster demo -n apps cluster.nats.mikluko.io/force-step=demo-2"}},
 		"blocked by a Pod": {whole(plan(closed(time.Hour, gates.Gate{Name: "Ready", Why: "Pod demo-1-0 is not Ready"})), func(r *Report) {
 			r.Settled.Groups = []settled.Unsettled{{Group: "meta"}}
 		}), "Progressing", brief{"True", "GateBlocked", "before restarting demo-2 (1 of 3); waiting for Ready: Pod demo-1-0 is not Ready; " +
-			"it opens by itself when that holds; to restart demo-2 all the same: kubectl annotate natscluster demo cluster.nats.mikluko.io/force-step=demo-2"}},
+			"it opens by itself when that holds; to restart demo-2 all the same, which takes one more server away: kubectl annotate natscluster demo -n apps cluster.nats.mikluko.io/force-step=demo-2"}},
 		"not blocked yet": {whole(plan(closed(10*time.Minute-time.Second, gates.Gate{Name: "Settled", Why: "a"}))), "Progressing",
 			brief{"True", "RollingRestart", "before restarting demo-2 (1 of 3); waiting for Settled: a; " + patience("demo-2")}},
 		"the last step is blocked": {whole(plan(rollout.Plan{

@@ -152,7 +152,8 @@ func wayOut(r Report) string {
 	if next == nil || next.Kind != rollout.Restart {
 		return opens
 	}
-	return fmt.Sprintf("%s; to restart %s all the same: kubectl annotate natscluster %s %s=%s", opens, next.Server, r.Cluster.Name, v1beta1.AnnotationForceStep, next.Server)
+	return fmt.Sprintf("%s; to restart %s all the same, which takes one more server away: kubectl annotate natscluster %s -n %s %s=%s",
+		opens, next.Server, r.Cluster.Name, r.Cluster.Namespace, v1beta1.AnnotationForceStep, next.Server)
 }
 
 // underWay says that a server's step has begun and the server is not back yet.
