@@ -175,7 +175,7 @@ func TestRights(t *testing.T) { ofEach(t, checkRights) }
 
 func checkRights(t *testing.T, c chart) {
 	t.Helper()
-	shipped := env.ShippedRules(t, c.name)
+	shipped, everywhere := env.ShippedRules(t, c.name)
 	for name, values := range c.variants("one", "other") {
 		t.Run(name, func(t *testing.T) {
 			found := c.rendered(t, "default", values)
@@ -192,12 +192,12 @@ func checkRights(t *testing.T, c chart) {
 					checkRule(t, where, rule, narrow)
 				}
 			}
-			places := []string{""}
+			wanted := map[string][]rbacv1.PolicyRule{"": slices.Concat(shipped, everywhere)}
 			if narrow {
-				places = []string{"one", "other"}
+				wanted = map[string][]rbacv1.PolicyRule{"": everywhere, "one": shipped, "other": shipped}
 			}
-			for _, place := range places {
-				for _, rule := range shipped {
+			for place, rules := range wanted {
+				for _, rule := range rules {
 					if !slices.ContainsFunc(granted[place], func(r rbacv1.PolicyRule) bool { return cmp.Equal(r, rule) }) {
 						t.Errorf("in %q is missing: %+v", place, rule)
 					}

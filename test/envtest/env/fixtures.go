@@ -73,26 +73,34 @@ func (e *Env) UserWithRole(tb testing.TB, roles ...client.Object) *rest.Config {
 	return added.Config()
 }
 
-// ShippedRules are what the chart of that name lets its controller do in the namespaces that it looks after.
-func ShippedRules(tb testing.TB, chart string) []rbacv1.PolicyRule {
+// ShippedRules are what the chart of that name lets its controller do in the namespaces that it looks after, and what it may
+// everywhere.
+func ShippedRules(tb testing.TB, chart string) (there, everywhere []rbacv1.PolicyRule) {
 	tb.Helper()
 	root, err := repository()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	files, err := filepath.Glob(filepath.Join(root, "charts", chart, "files", "rules", "*.yaml"))
-	if err != nil || len(files) != 1 {
-		tb.Fatalf("%s has not one file of rules: %v, %v", chart, files, err)
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("%s has no rules: %v", chart, err)
 	}
-	content, err := os.ReadFile(files[0])
-	if err != nil {
-		tb.Fatal(err)
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		var rules []rbacv1.PolicyRule
+		if err := sigsyaml.UnmarshalStrict(content, &rules); err != nil {
+			tb.Fatalf("%s: %v", file, err)
+		}
+		if strings.HasSuffix(file, "-everywhere.yaml") {
+			everywhere = append(everywhere, rules...)
+		} else {
+			there = append(there, rules...)
+		}
 	}
-	var rules []rbacv1.PolicyRule
-	if err := sigsyaml.UnmarshalStrict(content, &rules); err != nil {
-		tb.Fatalf("%s: %v", files[0], err)
-	}
-	return rules
+	return there, everywhere
 }
 
 // Samples are the objects of each file in config/samples, by the file's name.

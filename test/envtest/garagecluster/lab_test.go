@@ -84,9 +84,8 @@ func start(tb testing.TB) *lab {
 func (l *lab) startController() {
 	l.Helper()
 	// It has the rights of the chart's ServiceAccount and no other.
-	config := l.env.UserWithRole(l.TB, &rbacv1.Role{
-		ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace}, Rules: env.ShippedRules(l.TB, "holdfast-garage"),
-	})
+	there, everywhere := env.ShippedRules(l.TB, "holdfast-garage")
+	config := l.env.UserWithRole(l.TB, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace}, Rules: there}, &rbacv1.ClusterRole{Rules: everywhere})
 	config.Wrap(l.requests.Through)
 	mgr, err := manager.New(config, manager.Options{
 		Scheme: env.NewScheme(), FieldOwner: garagecontroller.Owner, Cached: garagecontroller.Cached(),

@@ -213,7 +213,7 @@ func (l *lab) speaksOfTheLastSpec() {
 // shippedUser has the rights of the chart's ServiceAccount and no other.
 func (l *lab) shippedUser(o controllerOptions) (config *rest.Config, namespaces []string) {
 	l.Helper()
-	rules := env.ShippedRules(l.TB, "holdfast-nats")
+	rules, _ := env.ShippedRules(l.TB, "holdfast-nats")
 	if o.everywhere {
 		return l.env.UserWithRole(l.TB, &rbacv1.ClusterRole{Rules: rules}), nil
 	}

@@ -52,6 +52,26 @@ roleRef:
   name: {{ $name }}
 {{- include "holdfast.subjects" . }}
 {{- end }}
+{{- with .root.Files.Get (printf "files/rules/%s-everywhere.yaml" .suffix) }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: {{ $name }}-everywhere
+  labels: {{- $labels | nindent 4 }}
+rules: {{- fromYamlArray . | toYaml | nindent 2 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: {{ $name }}-everywhere
+  labels: {{- $labels | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: {{ $name }}-everywhere
+{{- include "holdfast.subjects" $ }}
+{{- end }}
 ---
 # The lease of the leader, and the event that says who leads.
 apiVersion: rbac.authorization.k8s.io/v1
