@@ -36,13 +36,7 @@ func (r Report) Node(node facts.Node, now time.Time) v1beta1.GarageNodeStatus {
 		next.DataPartition = space(next.DataPartition, process.Info.Data)
 		next.MetadataPartition = space(next.MetadataPartition, process.Info.Metadata)
 	}
-	if r.givesRole(id) || ptr.Deref(next.InLayout, false) {
-		next.EverInLayout = new(true)
-	}
-	if node.StatefulSet != nil {
-		next.TeardownSince = nil // it runs again, for another GarageCluster of the name
-	}
-	next.ManagedPVCs = managed(node)
+	r.fillEnd(&next, node, id)
 	ready := r.nodeReady(node, next)
 	next.Phase = v1beta2.PhasePending
 	switch {
@@ -55,6 +49,17 @@ func (r Report) Node(node facts.Node, now time.Time) v1beta1.GarageNodeStatus {
 	}
 	next.Conditions = conditions.Set(node.GarageNode.Status.Conditions, node.GarageNode.Generation, now, append([]metav1.Condition{ready}, r.prepared(node)...)...)
 	return next
+}
+
+// fillEnd is what the end of the node is decided on later.
+func (r Report) fillEnd(next *v1beta1.GarageNodeStatus, node facts.Node, id adminapi.NodeID) {
+	if r.givesRole(id) || ptr.Deref(next.InLayout, false) {
+		next.EverInLayout = new(true)
+	}
+	if owner := metav1.GetControllerOf(node.GarageNode); (owner == nil || owner.UID == r.Cluster.UID) && (node.StatefulSet != nil || node.External()) {
+		next.TeardownSince = nil // it runs again, for another GarageCluster of the name
+	}
+	next.ManagedPVCs = managed(node)
 }
 
 // givesRole says that the layout is about to be given a role for the identity: that is on record before it is.

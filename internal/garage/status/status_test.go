@@ -492,6 +492,15 @@ func TestNodeRecordsItsClaims(t *testing.T) {
 	if is := r.Node(node, now); is.ManagedPVCs != nil || is.TeardownSince != nil {
 		t.Errorf("%v, marked %v", is.ManagedPVCs, is.TeardownSince)
 	}
+	node.GarageNode.OwnerReferences = []metav1.OwnerReference{{UID: "was", Controller: new(true)}}
+	if is := r.Node(node, now); is.TeardownSince == nil {
+		t.Error("a node that is left of another GarageCluster is not marked any more")
+	}
+	node.GarageNode.OwnerReferences, node.StatefulSet = nil, nil
+	node.GarageNode.Spec = v1beta1.GarageNodeSpec{External: &v1beta1.ExternalNode{}}
+	if is := r.Node(node, now); is.TeardownSince != nil {
+		t.Error("an external node stays marked")
+	}
 }
 
 // The tags on record are those by which a node's role is known as its own: another one's do not take their place.
