@@ -112,7 +112,7 @@ func unexpected(at, next adminapi.Layout, action Action) string {
 	switch {
 	case next.Version != action.Version:
 		return fmt.Sprintf("version %d instead of %d", next.Version, action.Version)
-	case !sameRoles(wanted, next):
+	case !SameRoles(wanted, next):
 		return "other roles"
 	}
 	return ""

@@ -70,14 +70,15 @@ func differing(v view) (string, bool) {
 		case !known:
 		case seen.Layout.Version != v.at.Version:
 			why = append(why, fmt.Sprintf("%s shows version %d and %s version %d", node.Name, seen.Layout.Version, v.writer.Name, v.at.Version))
-		case !sameRoles(seen.Layout, v.at):
+		case !SameRoles(seen.Layout, v.at):
 			why = append(why, fmt.Sprintf("%s and %s show version %d with different roles", node.Name, v.writer.Name, v.at.Version))
 		}
 	}
 	return words.Reasons(why), len(why) > 0
 }
 
-func sameRoles(a, b adminapi.Layout) bool {
+// SameRoles says that two layouts give the same roles and have the same redundancy.
+func SameRoles(a, b adminapi.Layout) bool {
 	if len(a.Roles) != len(b.Roles) || a.Redundancy != b.Redundancy {
 		return false
 	}

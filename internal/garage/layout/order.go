@@ -187,7 +187,7 @@ func differently(v view, dead map[adminapi.NodeID]string) string {
 		switch {
 		case !known:
 			return node.Name + ": " + node.View.Why()
-		case said.Layout.Version != v.at.Version || !sameRoles(said.Layout, v.at):
+		case said.Layout.Version != v.at.Version || !SameRoles(said.Layout, v.at):
 			return fmt.Sprintf("%s and %s show different layouts", node.Name, v.writer.Name)
 		}
 	}
