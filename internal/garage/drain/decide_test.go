@@ -500,16 +500,17 @@ func TestCancel(t *testing.T) {
 		}, "", []string{GateStaging}, true},
 		"only something else is": {E1, func(d *drive) { says(&d.w, 0, stagedForeign) }, "", nil, false},
 		"a member is silent":     {E1, func(d *drive) { d.w.Members[0].Says = fact.Unknown[Says]("no answer") }, "", []string{GateAnswers}, true},
-		"it was applied":         {E5, func(*drive) {}, GiveBack, nil, true},
+		"it was applied":         {E6, func(*drive) {}, GiveBack, nil, true},
 		"it was proved":          {end, func(*drive) {}, GiveBack, nil, true},
 		"the version still settles": {E3, func(d *drive) {
 			everybody(&d.w, func(s *Says) { s.History.Trackers = map[adminapi.NodeID]adminapi.Tracker{id(0): {Sync: 1}} })
 		}, "", []string{GateSettled}, true},
-		"the way back is staged": {E5, func(d *drive) {
+		"the destinations have not copied": {E4, func(*drive) {}, Launch, []string{GateCopied}, true},
+		"the way back is staged": {E6, func(d *drive) {
 			says(&d.w, 0, func(s *Says) { s.Layout.Staged = []adminapi.RoleChange{adminapi.Assign(id(source), role)} })
 		}, GiveBack, nil, true},
-		"something else is staged": {E5, func(d *drive) { says(&d.w, 0, stagedForeign) }, "", []string{GateStaging}, true},
-		"it was given back": {E5, func(d *drive) {
+		"something else is staged": {E6, func(d *drive) { says(&d.w, 0, stagedForeign) }, "", []string{GateStaging}, true},
+		"it was given back": {E6, func(d *drive) {
 			d.w.Order = nil
 			d.goes(0, EC, GiveBack)
 			everybody(&d.w, func(s *Says) {
@@ -533,7 +534,7 @@ func TestCancel(t *testing.T) {
 			switch {
 			case c.open != (d.plan.Journal != nil):
 				t.Errorf("journal %+v", d.plan.Journal)
-			case c.kind == GiveBack && (d.plan.Action.Version != 3 || d.plan.Action.Hash != layout.Hash(d.plan.Action.Change) || !d.plan.Journal.CompletedAt.IsZero() || d.plan.Journal.Copies != nil):
+			case c.kind == GiveBack && (d.plan.Action.Version != 3 || d.plan.Action.Hash != layout.Hash(d.plan.Action.Change) || !d.plan.Journal.CompletedAt.IsZero() || d.plan.Journal.Checks != nil || d.plan.Journal.Source != nil):
 				t.Errorf("action %+v, journal %+v", d.plan.Action, d.plan.Journal)
 			}
 		})
@@ -547,7 +548,7 @@ func TestCancel(t *testing.T) {
 		}
 	})
 	t.Run("another node is ordered", func(t *testing.T) {
-		d := to(t, E5)
+		d := to(t, E6)
 		d.w.Order = &Order{Name: "g-2", ID: id(2)}
 		d.goes(time.Second, EC, GiveBack)
 	})

@@ -21,7 +21,7 @@
 //   - a step that does not hold any more before the end: the last listing, which is of the pass in which all the others hold.
 //
 // Until the source's deletion is taken there is a way back: before the removal is applied our own staging is withdrawn, and
-// afterwards the role is given back in a version of its own.
+// afterwards the role is given back in a version of its own, once the destinations have copied what they are to have.
 //
 // # Why that holds
 //

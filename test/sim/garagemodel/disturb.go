@@ -175,6 +175,7 @@ var Foreigners = []Disturbance{
 		if _, has := w.version(n.known).roles[w.Source]; has || !n.up || w.Record.newest().Deleted {
 			return false
 		}
+		w.Restored = true
 		w.stage(n, []adminapi.RoleChange{adminapi.Assign(w.source().id, adminapi.Role{Zone: "a", Capacity: adminapi.Bytes(1 << 30)})})
 		return w.apply(n, n.known+1) == nil
 	}},

@@ -293,6 +293,9 @@ func (h *teller) settle(ctx context.Context) {
 // mayHold says that it is right that the source is still there: a person has to look, or something is lost that was to be found.
 func (h *teller) mayHold() bool {
 	w := h.World
+	if w.Restored {
+		return true
+	}
 	for o, object := range w.objects {
 		if object.hurt && !object.deleted {
 			return true

@@ -37,6 +37,9 @@ type World struct {
 	Pace int
 	// Inexact says that the engine of the nodes does not count rows as they come and go.
 	Inexact bool
+	// Restored says that another writer gave the source its role back. A source that has given its rows away, and deletes its
+	// blocks before they are back, then loses them, whatever anybody proves.
+	Restored bool
 	// Record is what the API server has.
 	Record *Store
 
