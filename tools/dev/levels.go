@@ -29,14 +29,14 @@ type level struct {
 }
 
 // levels is the ladder from the bottom. L1 (properties) and L2 (sequences of decisions) are ordinary tests
-// beside the code they are about, and run with L0. Above L0 packages run one at a time: each has an API server,
-// an etcd or a whole cluster of its own.
+// beside the code they are about, and run with L0. Above L0 a package has an API server, an etcd or a whole cluster of its
+// own, and runs alone, but on L4 two at a time, which wait for servers more than they work.
 func levels() []level {
 	alone := []string{"-count=1", "-p=1"}
 	return []level{
 		{name: "L0", servers: true, what: "decisions, builders, tools", timeout: 10 * time.Minute},
 		{name: "L3", what: "CRDs on a real API server", servers: true, kube: true, flags: alone, timeout: 10 * time.Minute},
-		{name: "L4", what: "controllers on a real API server, real peers, the local Kubernetes itself", servers: true, kube: true, flags: alone, timeout: 20 * time.Minute},
+		{name: "L4", what: "controllers on a real API server, real peers, the local Kubernetes itself", servers: true, kube: true, flags: []string{"-count=1", "-p=2"}, timeout: 20 * time.Minute},
 		{name: "L5", what: "stories on the local Kubernetes", kube: true, flags: []string{"-p=1", "-failfast"}, timeout: 45 * time.Minute, each: true},
 	}
 }
