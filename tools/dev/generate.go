@@ -11,10 +11,14 @@ import (
 	"strings"
 )
 
-const crdFolder = "config/crd"
+const (
+	crdFolder = "config/crd"
+	// policyFolder has what the API server is to refuse, in files that are named after the API group, as CRDs are.
+	policyFolder = "config/admission"
+)
 
-// crdsOfCharts says which API groups' CRDs a chart brings.
-var crdsOfCharts = map[string][]string{
+// groupsOfCharts says which API groups' CRDs and policies a chart brings.
+var groupsOfCharts = map[string][]string{
 	"charts/holdfast-garage": {"garage.rajsingh.info"},
 	"charts/holdfast-nats":   {"cluster.nats.mikluko.io", "nats.mikluko.io"},
 }
@@ -23,7 +27,7 @@ var crdsOfCharts = map[string][]string{
 const sharedTemplates = "charts/shared"
 
 // generateVerb writes what is made from the types: deep copies, CRDs, and the charts' copies of those. And their copies of the
-// templates that they share.
+// policies and of the templates that they share.
 func generateVerb(ctx context.Context, r *repo, args []string) error {
 	if err := parse(flag.NewFlagSet("generate", flag.ContinueOnError), args); err != nil {
 		return err
@@ -150,20 +154,19 @@ func (p *position) dropped(line string) bool {
 }
 
 func (r *repo) copyToCharts() error {
-	crds, err := filepath.Glob(r.path(crdFolder, "*.yaml"))
-	if err != nil {
-		return err
+	var folders [3][]string
+	for i, pattern := range []string{r.path(crdFolder, "*.yaml"), r.path(policyFolder, "*.yaml"), r.path(sharedTemplates, "*.tpl")} {
+		var err error
+		if folders[i], err = filepath.Glob(pattern); err != nil {
+			return err
+		}
 	}
-	templates, err := filepath.Glob(r.path(sharedTemplates, "*.tpl"))
-	if err != nil {
-		return err
-	}
-	for chart, groups := range crdsOfCharts {
-		theirs := slices.DeleteFunc(slices.Clone(crds), func(file string) bool {
-			group, _, _ := strings.Cut(filepath.Base(file), "_")
-			return !slices.Contains(groups, group)
-		})
-		err := errors.Join(fill(r.path(chart, "files", "crds"), theirs), fill(r.path(chart, "templates", "shared"), templates))
+	crds, policies, templates := folders[0], folders[1], folders[2]
+	for chart, groups := range groupsOfCharts {
+		err := errors.Join(
+			fill(r.path(chart, "files", "crds"), ofGroups(crds, groups)), fill(r.path(chart, "files", "admission"), ofGroups(policies, groups)),
+			fill(r.path(chart, "templates", "shared"), templates),
+		)
 		if err != nil {
 			return err
 		}
@@ -171,9 +174,20 @@ func (r *repo) copyToCharts() error {
 	return nil
 }
 
-// fill makes the folder hold copies of these files and nothing else.
+// ofGroups are the files that are named after one of the API groups.
+func ofGroups(files, groups []string) []string {
+	return slices.DeleteFunc(slices.Clone(files), func(file string) bool {
+		group, _, _ := strings.Cut(filepath.Base(file), "_")
+		return !slices.Contains(groups, group)
+	})
+}
+
+// fill makes the folder hold copies of these files and nothing else; without any there is none.
 func fill(folder string, files []string) error {
-	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o755)); err != nil {
+	if err := os.RemoveAll(folder); err != nil || len(files) == 0 {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	for _, file := range files {

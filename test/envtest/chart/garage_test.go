@@ -70,6 +70,28 @@ func TestOneLayoutWriter(t *testing.T) {
 	}
 }
 
+// TestPolicies has the API server hold GarageNodes, where it can and is to.
+func TestPolicies(t *testing.T) {
+	c := garageChart()
+	count := func(values map[string]any) (policies, bindings int) {
+		for _, object := range c.rendered(t, "default", values) {
+			switch object.GetKind() {
+			case "ValidatingAdmissionPolicy":
+				policies++
+			case "ValidatingAdmissionPolicyBinding":
+				bindings++
+			}
+		}
+		return policies, bindings
+	}
+	if policies, bindings := count(nil); policies != 1 || bindings != 1 {
+		t.Errorf("%d policies and %d bindings", policies, bindings)
+	}
+	if policies, bindings := count(map[string]any{"policies": map[string]any{"install": false}}); policies+bindings != 0 {
+		t.Errorf("%d policies and %d bindings that are not wanted", policies, bindings)
+	}
+}
+
 // runsTheImage has nodes run the installation's Garage where nobody names another.
 func runsTheImage(in *installation, one, _, _ string) {
 	in.Helper()

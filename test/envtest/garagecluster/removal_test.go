@@ -30,7 +30,7 @@ import (
 // usePolicy puts the policy on DELETE in force in the lab's namespace alone, and waits until it refuses that of node.
 func (l *lab) usePolicy(node string) {
 	l.Helper()
-	content, err := os.ReadFile("../../../config/admission/garagenode-delete.yaml")
+	content, err := os.ReadFile("../../../config/admission/garage.rajsingh.info_garagenode-delete.yaml")
 	if err != nil {
 		l.Fatal(err)
 	}
