@@ -64,7 +64,7 @@ func (p testPackage) level() string {
 		return "L5"
 	case in("test/envtest/crd"):
 		return "L3"
-	case in("test/sim/apimodel"), in("test/sim/fault"), in("test/sim/natsmodel"): // models, without processes
+	case in("test/sim/apimodel"), in("test/sim/fault"), in("test/sim/garagemodel"), in("test/sim/natsmodel"): // models, without processes
 		return "L0"
 	case in("internal/garage/adminapi/contract"): // real servers take minutes to forget a dead neighbour
 		return "L4"
