@@ -3,6 +3,8 @@ package garagecluster
 import (
 	"context"
 	"flag"
+	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -56,12 +59,21 @@ type lab struct {
 	client    client.Client // as administrator, uncached
 	namespace string
 	kubelet   *kubelet.Kubelet
-	// requests are the controller's to the API server.
+	// user is who the controller is to the API server, and requests are what it asks of it.
+	user     *rest.Config
 	requests env.Requests
 }
 
 // start makes a lab with real servers and the controller, which sees the lab's namespace alone.
 func start(tb testing.TB) *lab {
+	tb.Helper()
+	l := startServers(tb)
+	l.startController(controllerOptions{})
+	return l
+}
+
+// startServers makes a lab without a controller.
+func startServers(tb testing.TB) *lab {
 	tb.Helper()
 	l := &lab{TB: tb, WithT: gomega.NewWithT(tb), env: env.Start(tb)}
 	l.SetDefaultEventuallyTimeout(wait)
@@ -76,17 +88,27 @@ func start(tb testing.TB) *lab {
 			l.tell()
 		}
 	})
-	l.startController()
+	// The controller has the rights of the chart's ServiceAccount and no other.
+	there, everywhere := env.ShippedRules(tb, "holdfast-garage")
+	l.user = l.env.UserWithRole(tb, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace}, Rules: there}, &rbacv1.ClusterRole{Rules: everywhere})
+	l.user.Wrap(l.requests.Through)
 	return l
 }
 
-// startController runs the controller until the test ends.
-func (l *lab) startController() {
+// controllerOptions are what a test may change about the controller.
+type controllerOptions struct {
+	// transport wraps the connections to the API server, and admin carries the requests to the Admin APIs.
+	transport func(http.RoundTripper) http.RoundTripper
+	admin     http.RoundTripper
+}
+
+// startController runs the controller until stop is called, or the test ends.
+func (l *lab) startController(o controllerOptions) (stop func()) {
 	l.Helper()
-	// It has the rights of the chart's ServiceAccount and no other.
-	there, everywhere := env.ShippedRules(l.TB, "holdfast-garage")
-	config := l.env.UserWithRole(l.TB, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: l.namespace}, Rules: there}, &rbacv1.ClusterRole{Rules: everywhere})
-	config.Wrap(l.requests.Through)
+	config := rest.CopyConfig(l.user)
+	if o.transport != nil {
+		config.Wrap(o.transport)
+	}
 	mgr, err := manager.New(config, manager.Options{
 		Scheme: env.NewScheme(), FieldOwner: garagecontroller.Owner, Cached: garagecontroller.Cached(),
 		MetricsAddress: "0", ProbeAddress: "0", WatchNamespaces: []string{l.namespace},
@@ -95,7 +117,7 @@ func (l *lab) startController() {
 		l.Fatal(err)
 	}
 	reconciler := &garagecontroller.Reconciler{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{},
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: clock.RealClock{}, Transport: o.admin,
 		Events:       events.Recorder{Events: mgr.GetEventRecorder(garagecontroller.Owner)},
 		Metrics:      metrics.New(prometheus.NewRegistry(), "garage_operator"),
 		DefaultImage: image,
@@ -109,12 +131,14 @@ func (l *lab) startController() {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
-	l.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			l.Error("the controller:", err)
 		}
 	})
+	l.Cleanup(stop)
+	return stop
 }
 
 // clusterName is the name of the one GarageCluster in a lab.

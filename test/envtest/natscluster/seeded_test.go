@@ -15,6 +15,7 @@ import (
 	clustercontroller "github.com/holdfast-dev/holdfast/internal/nats/cluster/controller"
 	"github.com/holdfast-dev/holdfast/internal/nats/settled"
 	"github.com/holdfast-dev/holdfast/internal/nats/sysapi"
+	"github.com/holdfast-dev/holdfast/test/sim/reaper"
 	"github.com/holdfast-dev/holdfast/test/sim/seeded"
 )
 
@@ -77,20 +78,20 @@ func TestCrashRunFindsSeededBugs(t *testing.T) {
 func lateWrite(l *lab, with fault) []string {
 	l.Helper()
 	from := l.mark()
-	r := newReaper(restarting, func(c call, server string) []ending {
-		if server != "" && c.verb == http.MethodPatch && c.object == "statefulsets/"+server {
-			return []ending{sending}
+	r := newReaper(restarting, func(c reaper.Call, server string) []reaper.Ending {
+		if server != "" && c.Verb == http.MethodPatch && c.Object == "statefulsets/"+server {
+			return []reaper.Ending{reaper.Sending}
 		}
 		return nil
 	})
-	r.endOne(l, with)
+	endOne(l, r, with)
 	l.change("demo", withMemory("16Gi"))
 	l.startController(controllerOptions{monitor: closed{}, api: with.api})
 	l.Eventually(func() bool {
-		return slices.ContainsFunc(l.stops(from), func(server string) bool { return server != r.server })
-	}).Should(gomega.BeTrue(), "another server than %s is stopped", r.server)
-	close(r.letGo)
-	if code := <-r.arrived; code == http.StatusConflict {
+		return slices.ContainsFunc(l.stops(from), func(server string) bool { return server != r.Part() })
+	}).Should(gomega.BeTrue(), "another server than %s is stopped", r.Part())
+	close(r.LetGo)
+	if code := <-r.Arrived; code == http.StatusConflict {
 		return l.downTogether(from)
 	}
 	l.Eventually(func() []string { return l.downTogether(from) }).ShouldNot(gomega.BeEmpty())
@@ -101,16 +102,16 @@ func lateWrite(l *lab, with fault) []string {
 func silentServer(l *lab, with fault) []string {
 	l.Helper()
 	from := l.mark()
-	r := newReaper(restarting, func(c call, server string) []ending {
-		if server != "" && c.verb == http.MethodPut {
-			return []ending{after}
+	r := newReaper(restarting, func(c reaper.Call, server string) []reaper.Ending {
+		if server != "" && c.Verb == http.MethodPut {
+			return []reaper.Ending{reaper.After}
 		}
 		return nil
 	})
-	r.endOne(l, with)
+	endOne(l, r, with)
 	cluster := l.cluster("demo")
 	silent := slices.DeleteFunc(servers(cluster), func(server string) bool {
-		return server == r.server || server == cluster.Status.JetStream.MetaLeader
+		return server == r.Part() || server == cluster.Status.JetStream.MetaLeader
 	})[0]
 	thaw := l.kubelet.Halt(silent + "-0")
 	defer thaw()
@@ -123,13 +124,13 @@ func silentServer(l *lab, with fault) []string {
 }
 
 // endOne has a controller begin a rolling restart, and waits until it has ended.
-func (r *reaper) endOne(l *lab, with fault) {
+func endOne(l *lab, r *reaper.Reaper, with fault) {
 	l.Helper()
-	v := r.victim()
+	v := victimOf(r)
 	stop := v.start(l, with)
 	l.change("demo", withMemory("8Gi"))
-	l.Eventually(v.dead).Should(gomega.BeClosed())
+	l.Eventually(v.Dead).Should(gomega.BeClosed())
 	stop()
-	end, _ := v.ended()
+	end, _ := v.Ended()
 	l.Log("the controller ended ", end)
 }

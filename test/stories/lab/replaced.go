@@ -3,8 +3,6 @@ package lab
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
 )
 
 // Replaced is which Pods were ended on purpose. A fault ends processes, and a lost node comes back with the Pods that it had:
@@ -20,11 +18,10 @@ type Replaced struct {
 }
 
 // see takes up a Pod as it is now. A Pod is seen with the mark of its end before it is gone.
-func (r *Replaced) see(pod *corev1.Pod) {
+func (r *Replaced) see(pod *corev1.Pod, server string) {
 	if r.Times == nil {
 		r.Times, r.ended, r.replacing = map[string]int{}, map[types.UID]bool{}, map[string]bool{}
 	}
-	server := pod.Labels[v1beta1.LabelServer]
 	switch {
 	case pod.DeletionTimestamp != nil && !r.ended[pod.UID]:
 		r.ended[pod.UID], r.replacing[server] = true, true

@@ -21,7 +21,12 @@ type Rollout struct {
 	Hasty []string
 	// FirstLeader and LastLeader led the meta group when the first and the last step began.
 	FirstLeader, LastLeader string
-	// MostDown is the largest number of servers that were not ready at a time, for whatever reason.
+	Downs
+}
+
+// Downs is what was seen of Pods that went and came.
+type Downs struct {
+	// MostDown is the largest number of Pods that were not ready at a time, for whatever reason.
 	MostDown int
 	Replaced
 }
@@ -32,38 +37,57 @@ func (s *Story) WatchRollout(namespace, name string) func() Rollout {
 	ctx, stop := context.WithCancel(s.Context())
 	clusters, err := s.Client.Watch(ctx, &v1beta1.NatsClusterList{}, client.InNamespace(namespace))
 	s.Must(err)
-	pods, err := s.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace), client.MatchingLabels{v1beta1.LabelCluster: name})
-	s.Must(err)
 	var (
 		seen Rollout
-		both sync.WaitGroup
+		done sync.WaitGroup
 	)
-	both.Go(func() {
+	done.Go(func() {
 		for event := range clusters.ResultChan() {
 			if cluster, ok := event.Object.(*v1beta1.NatsCluster); ok && cluster.Name == name {
 				seen.step(cluster)
 			}
 		}
 	})
-	both.Go(func() {
-		down := map[string]bool{}
-		for event := range pods.ResultChan() {
-			if pod, ok := event.Object.(*corev1.Pod); ok {
-				seen.see(pod)
-				down[pod.Name] = event.Type == watch.Deleted || !ready(pod)
-				count := 0
-				for _, isDown := range down {
-					if isDown {
-						count++
-					}
-				}
-				seen.MostDown = max(seen.MostDown, count)
-			}
-		}
-	})
+	downs := s.WatchPods(namespace, client.MatchingLabels{v1beta1.LabelCluster: name}, v1beta1.LabelServer)
 	return func() Rollout {
 		stop()
-		both.Wait()
+		done.Wait()
+		seen.Downs = downs()
+		return seen
+	}
+}
+
+// WatchPods watches the Pods with these labels until the returned function is called; of is the label with the name of whose Pod
+// one is.
+func (s *Story) WatchPods(namespace string, labels client.MatchingLabels, of string) func() Downs {
+	ctx, stop := context.WithCancel(s.Context())
+	pods, err := s.Client.Watch(ctx, &corev1.PodList{}, client.InNamespace(namespace), labels)
+	s.Must(err)
+	var (
+		seen Downs
+		done sync.WaitGroup
+	)
+	done.Go(func() {
+		down := map[string]bool{}
+		for event := range pods.ResultChan() {
+			pod, ok := event.Object.(*corev1.Pod)
+			if !ok {
+				continue
+			}
+			seen.see(pod, pod.Labels[of])
+			down[pod.Name] = event.Type == watch.Deleted || !ready(pod)
+			count := 0
+			for _, isDown := range down {
+				if isDown {
+					count++
+				}
+			}
+			seen.MostDown = max(seen.MostDown, count)
+		}
+	})
+	return func() Downs {
+		stop()
+		done.Wait()
 		return seen
 	}
 }
