@@ -48,6 +48,7 @@ func Tell(s *garagelab.Story) {
 	if seen.MostDown != 1 || seen.Times["garage-storage-0"] != 2 || seen.Times["garage-storage-1"] != 1 || seen.Times["garage-storage-2"] != 1 {
 		s.Errorf("at most %d Pods were away at a time, and were replaced how often: %v", seen.MostDown, seen.Times)
 	}
+	s.CaughtUp()
 	s.Conclude(book)
 }
 

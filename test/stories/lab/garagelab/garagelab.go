@@ -165,3 +165,48 @@ func (s *Story) AtRest() {
 	}))
 	s.Story.AtRest()
 }
+
+// CaughtUp waits until every member has what it missed while it was away. Garage reads one object from as many members as it
+// takes to see the last write, but lists what any of those it asks still has: one that missed a deletion lists the object until it has
+// synchronised its tables, which it begins 20 s after its start.
+func (s *Story) CaughtUp() {
+	s.Helper()
+	const afterStart = 25 * time.Second
+	s.Must(lab.Until(s.Context(), 3*time.Minute, "every member to have caught up", func(ctx context.Context) (bool, string) {
+		pods, err := s.PodsWith(ctx, s.Namespace, v1beta2.LabelCluster, Name)
+		if err != nil {
+			return false, err.Error()
+		}
+		for name, pod := range pods {
+			if started := pod.Status.StartTime; started == nil || time.Since(started.Time) < afterStart {
+				return false, name + " has just started"
+			}
+			said, err := s.Kubectl(ctx, "exec", "-n", s.Namespace, name, "--", "/garage", "worker", "list")
+			if err != nil {
+				return false, err.Error()
+			}
+			if why := atWork(said); why != "" {
+				return false, name + ": " + why
+			}
+		}
+		return true, ""
+	}))
+}
+
+// atWork says which table of a member is being synchronised, by the list of its workers; empty for none.
+func atWork(workers string) string {
+	tables := 0
+	for line := range strings.Lines(workers) {
+		if !strings.Contains(line, " sync") {
+			continue
+		}
+		tables++
+		if !strings.Contains(line, "Idle") {
+			return strings.TrimSpace(line)
+		}
+	}
+	if tables == 0 {
+		return "no worker of it synchronises tables"
+	}
+	return ""
+}
