@@ -150,16 +150,22 @@ func (w World) stop(node Node) (kind Kind, claim string) {
 		return wait, ""
 	}
 	for _, claim := range node.Claims {
-		spared := claim.Older && !w.goes(node) && node.Proof == ""
 		switch {
 		case !claim.Guarded:
-		case node.DropClaims && claim.Recorded && !claim.Deleting && !spared:
+		case node.DropClaims && claim.Recorded && !claim.Deleting && !w.spares(node, claim):
 			return DropClaim, claim.Name
 		default:
 			return FreeClaim, claim.Name
 		}
 	}
 	return "", ""
+}
+
+// spares says that a claim is kept whatever the spec wants. The spec has no say over a node of a GarageCluster that was before; and
+// what is on a disk that was there before the node may be another store's as long as this one has given it no role.
+func (w World) spares(node Node, claim Claim) bool {
+	gaveRole := w.Cluster != nil && node.EverInLayout && claim.Store == w.Cluster.UID
+	return node.Left || claim.Older && node.Proof == "" && !gaveRole
 }
 
 // ended says that nothing is left that the GarageCluster has to see the end of.

@@ -239,6 +239,30 @@ func TestWholeStore(t *testing.T) {
 	}
 }
 
+// TestClaimsOfBefore holds which claims outlive a GarageCluster that wants its own deleted: those that came with what is on them.
+func TestClaimsOfBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(b *Node)
+		want   Kind
+	}{
+		"it had its role from this one":     {func(*Node) {}, DropClaim},
+		"it had none":                       {func(b *Node) { b.EverInLayout = false }, FreeClaim},
+		"it had its role from one before":   {func(b *Node) { b.Claims[0].Store = "was" }, FreeClaim},
+		"it was made for the node":          {func(b *Node) { b.EverInLayout, b.Claims[0].Older = false, false }, DropClaim},
+		"what it holds is proved to remain": {func(b *Node) { b.Claims[0].Store, b.Proof = "was", b.ID }, DropClaim},
+	} {
+		w := store(func(w *World) {
+			w.Cluster.Deleting, w.Nodes = true, w.Nodes[1:]
+			b := &w.Nodes[0]
+			b.Marked, b.Deleting, b.HasStatefulSet, b.HasPod, b.DropClaims, b.Claims[0].Older = true, true, false, false, true, true
+			c.change(b)
+		})
+		if plan := Decide(w); plan.Action == nil || *plan.Action != (Action{Kind: c.want, Node: "b", Claim: "data-b"}) {
+			t.Errorf("%s: %+v, want %s", name, plan.Action, c.want)
+		}
+	}
+}
+
 // carryOut does to the World what the action would.
 func carryOut(w *World, action Action) {
 	for i := range w.Nodes {
@@ -292,6 +316,10 @@ func TestLeft(t *testing.T) {
 		if diff := cmp.Diff(Plan{Action: c.want}, plan, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+	stopped := there(func(b *Node) { b.Deleting, b.DropClaims, b.HasStatefulSet, b.HasPod = true, true, false, false })
+	if plan := Decide(stopped); plan.Action == nil || plan.Action.Kind != FreeClaim {
+		t.Errorf("a GarageCluster says what becomes of the claims of one that was before: %+v", plan.Action)
 	}
 	ends := store(func(w *World) {
 		w.Cluster = &Cluster{UID: "u", Deleting: true, Guarded: true}

@@ -14,7 +14,8 @@
 // user's stays, stopped, for the user to delete or for a GarageCluster of the same name to run again. Buckets are not looked at.
 //
 // A claim is deleted only by its name and UID as the node's status has them, once no Pod is left, and never where the node has no proof, has
-// been given no role by us and may have come with what is on the disk. The StatefulSet of a node deletes no claim at all: whoever
+// been given no role by us and may have come with what is on the disk. One of a node whose GarageCluster is no more is kept: what that one
+// wanted is not known, and one of the same name has no say. The StatefulSet of a node deletes no claim at all: whoever
 // deletes it by mistake loses a Pod. A claim that is kept says which GarageCluster gave its identity a role, so that one of the
 // same name takes up exactly that. Claims of users, and whatever else is not controlled by UID, are never written.
 //
