@@ -89,7 +89,10 @@ func (a *Actor) take(ctx context.Context, objects Objects, action Action) error 
 		claim := claimOf(node, action.Claim)
 		return a.Applier.Delete(ctx, claim, apply.At(claim))
 	case FreeClaim:
-		return a.patch(ctx, claimOf(node, action.Claim), func(claim client.Object) { controllerutil.RemoveFinalizer(claim, v1beta2.FinalizerClaim) })
+		return a.patch(ctx, claimOf(node, action.Claim), func(claim client.Object) {
+			controllerutil.RemoveFinalizer(claim, v1beta2.FinalizerClaim)
+			controllerutil.RemoveFinalizer(claim, v1beta2.FinalizerStorageRollout) // whose journal may be gone
+		})
 	default:
 		return a.patch(ctx, node.GarageNode, func(node client.Object) { controllerutil.RemoveFinalizer(node, v1beta2.FinalizerGarageNode) })
 	}

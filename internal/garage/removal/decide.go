@@ -21,7 +21,7 @@ const (
 	Stop Kind = "Stop"
 	// DropClaim deletes a claim.
 	DropClaim Kind = "DropClaim"
-	// FreeClaim takes the finalizer off a claim.
+	// FreeClaim takes the finalizers off a claim, that of a rollout, too.
 	FreeClaim Kind = "FreeClaim"
 	// FreeNode takes the finalizer off a GarageNode, and with it the object goes.
 	FreeNode Kind = "FreeNode"
