@@ -90,7 +90,7 @@ func (p *pass) rolloutWorld(nodes facts.Nodes, processes facts.Processes, who id
 	w.WholeSince = p.Whole.Look(p.cluster.UID, lives(processes), whole.Why(w.Members, "") == "", p.Clock.Now())
 	switch {
 	case len(at.Foreign) > 0:
-		w.Layout = "somebody else has staged a change of the layout"
+		w.Foreign = "somebody else has staged a change of the layout"
 	case at.Wanted && at.Refused == "" && mixed(nodes, processes) == "": // which a layout would wait for
 		w.Layout = "a change of the layout comes first"
 	}

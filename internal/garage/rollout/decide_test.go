@@ -102,6 +102,7 @@ func TestDecide(t *testing.T) {
 		"nothing runs it":               {func(w *World) { w.node("b").Workload, w.node("b").Pod = nil, nil }, "", ""},
 
 		"a layout comes first":        {func(w *World) { w.outdate("b"); w.Layout = "first" }, GateLayout, ""},
+		"or one that is not ours":     {func(w *World) { w.outdate("b"); w.Foreign = "staged" }, GateLayout, ""},
 		"a claim would go":            {func(w *World) { w.outdate("b"); w.node("b").Claims = "gone" }, GateClaims, ""},
 		"another one's claim":         {func(w *World) { w.outdate("b"); w.node("a").Claims = "gone" }, "Replace b", "pod-b"},
 		"one is somebody else":        {func(w *World) { w.outdate("b"); w.node("c").Held = "another" }, GateIdentified, ""},
@@ -138,6 +139,8 @@ func TestDecide(t *testing.T) {
 
 		"it goes on with the one":               {func(w *World) { w.outdate("a", "b"); w.begun("b") }, "Replace b", "pod-b"},
 		"when a gate is open":                   {func(w *World) { w.outdate("b"); w.begun("b"); w.fail("c") }, GateIdentified + " " + GatePods + " " + GateWhole, "pod-b"},
+		"the layout waits for it":               {func(w *World) { w.outdate("b"); w.begun("b"); w.Layout = "first" }, "Replace b", "pod-b"},
+		"but not what is staged already":        {func(w *World) { w.outdate("b"); w.begun("b"); w.Foreign = "staged" }, GateLayout, "pod-b"},
 		"it stops":                              {func(w *World) { w.outdate("b"); w.begun("b"); w.node("b").Pod.Leaving = true }, "its Pod is stopping", "pod-b"},
 		"it has stopped":                        {func(w *World) { w.begun("b"); w.fail("b"); w.node("b").Pod = nil }, "its StatefulSet has not made the new Pod yet", "pod-b"},
 		"the template was not written":          {func(w *World) { w.outdate("b"); w.begun("b"); w.node("b").Pod = nil }, "Replace b", "pod-b"},
@@ -158,6 +161,7 @@ func TestDecide(t *testing.T) {
 		"a corrected spec":                      {func(w *World) { w.replaced("b"); w.outdate("b"); w.fail("b") }, "Replace b", "new"},
 		"while it runs":                         {func(w *World) { w.replaced("b"); w.outdate("b") }, "Replace b", "new"},
 		"while it runs, and others do not":      {func(w *World) { w.replaced("b"); w.outdate("b"); w.fail("a") }, GateIdentified + " " + GatePods + " " + GateWhole, "pod-b"},
+		"and the layout waits for it":           {func(w *World) { w.replaced("b"); w.outdate("b"); w.Layout = "first" }, "Replace b", "new"},
 		"it is to be made once more":            {func(w *World) { w.replaced("b"); w.fail("b"); w.Recover = "1" }, "Replace b", "new"},
 		"but not for the same order":            {func(w *World) { w.replaced("b"); w.fail("b"); w.Recover = "1"; w.Journal.RecoveryRequest = "1" }, "its new Pod is not ready", "pod-b"},
 		"nor while it runs":                     {func(w *World) { w.replaced("b"); w.Recover = "1" }, "Release b over", "pod-b"},

@@ -6,8 +6,8 @@
 // # What it promises
 //
 // A Pod that serves is taken away only while every node of the layout is up by the word of every one, twice, some seconds
-// apart, no change of the layout is wanted or under way, every node is who is recorded, and the claims of that Pod are there
-// and are to stay. Unknown blocks; nothing proceeds by time. The next identity follows when the new Pod has itself said that
+// apart, no change of the layout is under way, or was wanted when the step began, every node is who is recorded, and the claims of that
+// Pod are there and are to stay. Unknown blocks; nothing proceeds by time. The next identity follows when the new Pod has itself said that
 // it is the recorded one, is ready and has its role, and the store is whole again. A revision that cannot start stops at one
 // identity, and a corrected one goes on with that identity.
 //

@@ -35,12 +35,21 @@ func (v view) checks() []gates.Check[view] {
 		return []gates.Check[view]{{Name: GateClaims, Holds: claims}}
 	}
 	return []gates.Check[view]{
-		{Name: GateLayout, Holds: func(v view) (string, bool) { return v.Layout, v.Layout != "" }},
+		{Name: GateLayout, Holds: layoutFirst},
 		{Name: GateClaims, Holds: claims},
 		{Name: GateIdentified, Holds: identified},
 		{Name: GatePods, Holds: pods},
 		{Name: GateWhole, Holds: wholeTwice},
 	}
+}
+
+// layoutFirst blocks while a change of the layout is staged by somebody else, or is wanted. Within a step the one that is wanted waits:
+// each would wait for the other.
+func layoutFirst(v view) (string, bool) {
+	if v.Foreign != "" || v.Journal != nil {
+		return v.Foreign, v.Foreign != ""
+	}
+	return v.Layout, v.Layout != ""
 }
 
 // claims block while what the Pod has on its disks would not be there for the next one.

@@ -19,8 +19,10 @@ type World struct {
 	// WholeSince is since when every look at the same processes has found the store whole; zero while it is not, or was not
 	// looked at before.
 	WholeSince time.Time
-	// Layout says which change of the layout comes first; empty for none.
+	// Layout says that a change of the layout is wanted, which comes first and waits for a step that is under way; empty for none.
 	Layout string
+	// Foreign says that somebody else has staged one; empty for nobody.
+	Foreign string
 	// Recover is the value of the annotation recover-storage-rollout; empty without it.
 	Recover string
 	// Journal is status.storageRollout; nil outside a step.
