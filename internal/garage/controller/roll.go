@@ -57,6 +57,9 @@ func (p *pass) roll(ctx context.Context) outcome.Outcome {
 
 func told(plan rollout.Plan) string {
 	node := plan.Action.Node
+	if plan.Ahead != "" {
+		return node + " waits: " + plan.Ahead + " does not serve, and gets its new Pod first"
+	}
 	switch plan.Action.Kind {
 	case rollout.Replace:
 		return node + " gets a new Pod"

@@ -46,6 +46,8 @@ type Plan struct {
 	Back string
 	// Over says that the action ends the step: the status is to forget it afterwards.
 	Over bool
+	// Ahead is the node for whose turn the step ends before its own node is back; empty otherwise.
+	Ahead string
 	// Wake is when time alone may open a gate; 0 for never.
 	Wake time.Duration
 }
@@ -81,9 +83,10 @@ func (n Node) strayed() bool {
 	return n.Workload != nil && !n.Workload.Rendered && (n.Pod == nil && n.fresh() || n.Pod != nil && !n.behind())
 }
 
-// candidate is the node to replace next: one that never was anybody, one that is down, the first by name.
+// candidate is the node to replace next: one that never was anybody, one that is down, one that is not ready, for which the others
+// would wait, the first by name.
 func (w World) candidate() (Node, bool) {
-	for _, first := range []func(Node) bool{Node.fresh, Node.down, func(Node) bool { return true }} {
+	for _, first := range []func(Node) bool{Node.fresh, Node.down, Node.unready, func(Node) bool { return true }} {
 		for _, node := range w.Nodes {
 			if node.behind() && first(node) {
 				return node, true
@@ -180,7 +183,7 @@ func retire(journal *v1beta2.StorageRollout, node Node) string {
 func (w World) before(plan Plan, node Node, now time.Time) Plan {
 	switch {
 	case node.behind(), node.down(): // one that is down is no less so with a new Pod, which a person may have asked for
-		return w.held(w.replace(plan, node, plan.Journal, now))
+		return w.held(w.replace(plan, node, plan.Journal, now), node, TakeBack)
 	case !node.Workload.Rendered:
 		plan.Action = &Action{Kind: Correct, Node: node.Name}
 	default:
@@ -194,7 +197,7 @@ func (w World) after(plan Plan, node Node, now time.Time) Plan {
 	if node.behind() || w.recovers(node) {
 		journal := plan.Journal.DeepCopy()
 		journal.PreviousPodUID, journal.RecoveryRequest = node.Pod.UID, w.Recover
-		return w.held(w.replace(plan, node, journal, now))
+		return w.held(w.replace(plan, node, journal, now), node, Release)
 	}
 	if plan.Back = w.missing(node, plan.Journal); plan.Back == "" {
 		plan.Action, plan.Over = &Action{Kind: Release, Node: node.Name}, true
@@ -202,10 +205,15 @@ func (w World) after(plan Plan, node Node, now time.Time) Plan {
 	return plan
 }
 
-// held keeps the journal as it was where a gate is closed: what was not done is not written down.
-func (w World) held(plan Plan) Plan {
-	if plan.Action == nil {
-		plan.Journal = w.Journal
+// held keeps the journal as it was where a gate is closed: what was not done is not written down. Where that gate waits for a node
+// which itself waits for its turn, end is how the step makes way.
+func (w World) held(plan Plan, node Node, end Kind) Plan {
+	if plan.Action != nil {
+		return plan
+	}
+	plan.Journal = w.Journal
+	if ahead := w.ahead(node); ahead != "" && !node.down() {
+		plan.Action, plan.Over, plan.Ahead = &Action{Kind: end, Node: node.Name}, true, ahead
 	}
 	return plan
 }
@@ -229,14 +237,18 @@ func (w World) missing(node Node, journal *v1beta2.StorageRollout) string {
 		return "its new Pod has not said who it is"
 	case !node.Workload.Rendered:
 		return "its StatefulSet is not as it is to be"
-	case w.othersDown(node):
-		return "" // the store is not whole before they are back, and their turn has to come
+	case w.ahead(node) != "":
+		return "" // the store is not whole before that one is back, and its turn has to come
 	}
 	return whole.Why(w.Members, "")
 }
 
-func (w World) othersDown(node Node) bool {
-	return slices.ContainsFunc(w.Nodes, func(other Node) bool {
-		return other.Name != node.Name && other.ID != "" && other.down() && other.behind()
-	})
+// ahead is another node that does not serve and waits for what is rendered; empty for none.
+func (w World) ahead(node Node) string {
+	for _, other := range w.Nodes {
+		if other.Name != node.Name && other.ID != "" && other.unready() && other.behind() {
+			return other.Name
+		}
+	}
+	return ""
 }

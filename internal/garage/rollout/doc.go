@@ -14,7 +14,7 @@
 // A process that is down serves nobody, and a new template takes nothing away by it: it waits for no other, or a mistyped
 // image could not be corrected once it is on a node. Down is what has no ready Pod, does not answer us, and is seen by no
 // member that does. It is still one identity at a time. A node that never had an identity has nothing to lose, and gets its
-// new template at once.
+// new template at once. A step whose node waits for one that does not serve, and which waits for its own new template, ends for that one.
 //
 // # Why that holds
 //

@@ -81,8 +81,11 @@ type Pod struct {
 	Why string
 }
 
+// unready says that it has no Pod that is ready.
+func (n Node) unready() bool { return n.Pod == nil || !n.Pod.Ready }
+
 // down says that nothing is taken away from anybody by a new Pod.
-func (n Node) down() bool { return (n.Pod == nil || !n.Pod.Ready) && !n.Answers && !n.Seen }
+func (n Node) down() bool { return n.unready() && !n.Answers && !n.Seen }
 
 // fresh says that it never was anybody.
 func (n Node) fresh() bool { return n.ID == "" && !n.Answers }
