@@ -66,6 +66,12 @@ func (w *World) fail(name string) {
 	w.Members[strings.Index("abc", name)].Says = fact.Unknown[whole.Says]("no answer")
 }
 
+// choke has a node's process say nothing, although its port is open.
+func (w *World) choke(name string) {
+	w.fail(name)
+	w.node(name).Pod.Ready, w.WholeSince = true, time.Time{}
+}
+
 // begun has the step for a node be written down.
 func (w *World) begun(name string) {
 	node := w.node(name)
@@ -101,21 +107,22 @@ func TestDecide(t *testing.T) {
 		"a StatefulSet is missing":      {func(w *World) { w.outdate("b"); w.node("b").Workload = nil }, "its StatefulSet does not exist yet", ""},
 		"nothing runs it":               {func(w *World) { w.node("b").Workload, w.node("b").Pod = nil, nil }, "", ""},
 
-		"a layout comes first":        {func(w *World) { w.outdate("b"); w.Layout = "first" }, GateLayout, ""},
-		"or one that is not ours":     {func(w *World) { w.outdate("b"); w.Foreign = "staged" }, GateLayout, ""},
-		"a claim would go":            {func(w *World) { w.outdate("b"); w.node("b").Claims = "gone" }, GateClaims, ""},
-		"another one's claim":         {func(w *World) { w.outdate("b"); w.node("a").Claims = "gone" }, "Replace b", "pod-b"},
-		"one is somebody else":        {func(w *World) { w.outdate("b"); w.node("c").Held = "another" }, GateIdentified, ""},
-		"one has not said who it is":  {func(w *World) { w.outdate("b"); w.node("c").Current = false }, GateIdentified, ""},
-		"nor the one itself":          {func(w *World) { w.outdate("b"); w.node("b").Current = false }, GateIdentified, ""},
-		"a Pod is missing":            {func(w *World) { w.outdate("b"); w.node("c").Pod = nil }, GatePods, ""},
-		"a Pod is leaving":            {func(w *World) { w.outdate("b"); w.node("c").Pod.Leaving = true }, GatePods, ""},
-		"a Pod is not ready":          {func(w *World) { w.outdate("b"); w.node("c").Pod.Ready = false }, GatePods, ""},
-		"one does not say":            {func(w *World) { w.outdate("b"); w.Members[2].Says = fact.Unknown[whole.Says]("no answer") }, GateWhole, ""},
-		"nor the one itself, of all":  {func(w *World) { w.outdate("b"); w.Members[1].Says = fact.Unknown[whole.Says]("no answer") }, GateWhole, ""},
-		"looked at once":              {func(w *World) { w.outdate("b"); w.WholeSince = time.Time{} }, GateWhole, ""},
-		"looked at twice, too soon":   {func(w *World) { w.outdate("b"); w.WholeSince = now.Add(time.Millisecond - whole.Apart) }, GateWhole, ""},
-		"one is down, and not behind": {func(w *World) { w.outdate("b"); w.fail("c") }, GateIdentified + " " + GatePods + " " + GateWhole, ""},
+		"a layout comes first":           {func(w *World) { w.outdate("b"); w.Layout = "first" }, GateLayout, ""},
+		"or one that is not ours":        {func(w *World) { w.outdate("b"); w.Foreign = "staged" }, GateLayout, ""},
+		"a claim would go":               {func(w *World) { w.outdate("b"); w.node("b").Claims = "gone" }, GateClaims, ""},
+		"another one's claim":            {func(w *World) { w.outdate("b"); w.node("a").Claims = "gone" }, "Replace b", "pod-b"},
+		"one is somebody else":           {func(w *World) { w.outdate("b"); w.node("c").Held = "another" }, GateIdentified, ""},
+		"one has not said who it is":     {func(w *World) { w.outdate("b"); w.node("c").Current = false }, GateIdentified, ""},
+		"nor the one itself":             {func(w *World) { w.outdate("b"); w.node("b").Current = false }, GateIdentified, ""},
+		"a Pod is missing":               {func(w *World) { w.outdate("b"); w.node("c").Pod = nil }, GatePods, ""},
+		"a Pod is leaving":               {func(w *World) { w.outdate("b"); w.node("c").Pod.Leaving = true }, GatePods, ""},
+		"a Pod is not ready":             {func(w *World) { w.outdate("b"); w.node("c").Pod.Ready = false }, GatePods, ""},
+		"one does not say":               {func(w *World) { w.outdate("b"); w.Members[2].Says = fact.Unknown[whole.Says]("no answer") }, GateWhole, ""},
+		"nor one that only seems to run": {func(w *World) { w.outdate("b"); w.choke("b") }, GateIdentified + " " + GateWhole, ""},
+		"nor the one itself, of all":     {func(w *World) { w.outdate("b"); w.Members[1].Says = fact.Unknown[whole.Says]("no answer") }, GateWhole, ""},
+		"looked at once":                 {func(w *World) { w.outdate("b"); w.WholeSince = time.Time{} }, GateWhole, ""},
+		"looked at twice, too soon":      {func(w *World) { w.outdate("b"); w.WholeSince = now.Add(time.Millisecond - whole.Apart) }, GateWhole, ""},
+		"one is down, and not behind":    {func(w *World) { w.outdate("b"); w.fail("c") }, GateIdentified + " " + GatePods + " " + GateWhole, ""},
 
 		"one that is down goes first":       {func(w *World) { w.outdate("a", "b", "c"); w.fail("c") }, "Replace c", "pod-c"},
 		"however many are":                  {func(w *World) { w.outdate("a", "b", "c"); w.fail("b"); w.fail("c"); w.Layout = "first" }, "Replace b", "pod-b"},
@@ -163,6 +170,9 @@ func TestDecide(t *testing.T) {
 		"while it runs":                         {func(w *World) { w.replaced("b"); w.outdate("b") }, "Replace b", "new"},
 		"while it runs, and others do not":      {func(w *World) { w.replaced("b"); w.outdate("b"); w.fail("a") }, GateIdentified + " " + GatePods + " " + GateWhole, "pod-b"},
 		"and the layout waits for it":           {func(w *World) { w.replaced("b"); w.outdate("b"); w.Layout = "first" }, "Replace b", "new"},
+		"while it is ready and does not answer": {func(w *World) { w.replaced("b"); w.outdate("b"); w.choke("b") }, "Replace b", "new"},
+		"as was written down":                   {func(w *World) { w.begun("b"); w.outdate("b"); w.choke("b") }, "Replace b", "pod-b"},
+		"but not while another does not either": {func(w *World) { w.replaced("b"); w.outdate("b"); w.choke("b"); w.choke("c") }, GateIdentified + " " + GateWhole, "pod-b"},
 		"and they wait for it":                  {func(w *World) { w.replaced("b"); w.outdate("a", "b"); w.fail("a") }, "Release b over", "pod-b"},
 		"before its Pod is gone":                {func(w *World) { w.begun("b"); w.outdate("a", "b"); w.fail("a") }, "TakeBack b over", "pod-b"},
 		"not while it is down itself":           {func(w *World) { w.replaced("b"); w.outdate("a", "b"); w.fail("a"); w.fail("b") }, "Replace b", "new"},

@@ -9,7 +9,8 @@
 // apart, no change of the layout is under way, or was wanted when the step began, every node is who is recorded, and the claims of that
 // Pod are there and are to stay. Unknown blocks; nothing proceeds by time. The next identity follows when the new Pod has itself said that
 // it is the recorded one, is ready and has its role, and the store is whole again. A revision that cannot start stops at one
-// identity, and a corrected one goes on with that identity.
+// identity, and a corrected one goes on with that identity, if only all others are up: whatever is wrong with the node itself is what is
+// to be corrected.
 //
 // A process that is down serves nobody, and a new template takes nothing away by it: it waits for no other, or a mistyped
 // image could not be corrected once it is on a node. Down is what has no ready Pod, does not answer us, and is seen by no

@@ -25,8 +25,8 @@ type view struct {
 	now  time.Time
 }
 
-// checks are the gates for the node. One that never was anybody waits for nothing, one that is down for its own claims, and
-// one that is not ready for all the others, but not for itself: its own state is what the step is to change.
+// checks are the gates for the node. One that never was anybody waits for nothing, one that is down for its own claims, and one that
+// is not ready, or has not come back in its step, for all the others, but not for itself: its own state is what the step is to change.
 func (v view) checks() []gates.Check[view] {
 	switch {
 	case v.node.fresh():
@@ -99,12 +99,13 @@ func wholeTwice(v view) (string, bool) {
 	return "", false
 }
 
-// without is the node when it is not ready, and nobody otherwise.
+// without is the node when it is not ready, or when its step waits for nothing but itself; nobody otherwise. That a Pod is ready says
+// only that a port is open, and a template that makes a process too slow to answer could not be corrected.
 func (v view) without() string {
-	if v.node.Pod != nil && v.node.Pod.Ready {
-		return ""
+	if v.node.unready() || v.Journal != nil && whole.Why(v.Members, "") != "" {
+		return v.node.Name
 	}
-	return v.node.Name
+	return ""
 }
 
 // opens is when time alone opens the last gate; 0 when something else has to come first.
