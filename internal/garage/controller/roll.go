@@ -212,11 +212,13 @@ func lives(processes facts.Processes) string {
 
 // rereadRollout makes the World that a step is taken on: objects from the API server, and new answers.
 func (p *pass) rereadRollout(ctx context.Context) (rollout.World, facts.Nodes) {
-	nodes, known := facts.Read(ctx, p.Live, p.cluster).Get()
+	asked, _ := facts.Read(ctx, p.Live, p.cluster).Get()
+	processes := facts.Observe(ctx, p.asker, asked)
+	nodes, known := facts.Read(ctx, p.Live, p.cluster).Get() // again: the slowest answer says how old the others are
 	if !known {
 		return rollout.World{}, nil // in which there is nothing to do
 	}
-	processes := facts.Observe(ctx, p.asker, nodes)
+	processes = processes.Still(nodes)
 	who := p.decideIdentity(nodes, processes)
 	at := layout.Decide(p.layoutWorld(nodes, processes, who, p.cluster.Status.LayoutChange))
 	world, err := p.rolloutWorld(nodes, processes, who, at)

@@ -40,6 +40,19 @@ func (p Processes) Of(name string) fact.Fact[Process] {
 	return said
 }
 
+// Still are what those say of which the nodes, read again, show the same life as when they were asked: an answer may take long.
+func (p Processes) Still(nodes Nodes) Processes {
+	found := Processes{}
+	for name, said := range p {
+		node, _ := nodes.Get(name)
+		if process, known := said.Get(); known && (node.Pod == nil || node.Pod.UID != process.PodUID || node.Restarts() != process.Restarts) {
+			said = fact.Unknown[Process]("what was asked does not run any more")
+		}
+		found[name] = said
+	}
+	return found
+}
+
 // API is what a member is asked over. *adminapi.Client is one.
 type API interface {
 	GetNodeInfo(ctx context.Context) (adminapi.Answer[adminapi.NodeInfo], error)

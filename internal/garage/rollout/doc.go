@@ -25,7 +25,8 @@
 // until the new Pod is back: a claim that somebody deletes in between is not gone, and no empty one takes its place.
 //
 // Stale cache: a step is decided on the cache, and again on objects from the API server and new answers of every process,
-// both before the first write and before the deletion, and goes on only if both say the same.
+// both before the first write and before the deletion, and goes on only if both say the same. One answer may come late, and make all
+// others old: the objects are read once more after the last one, and a process that has gone since has said nothing.
 //
 // Second leader: the status is written with the resourceVersion that was decided on, so of two leaders one fails there. One
 // that stalls later holds a Pod's UID and resourceVersion: nobody goes on to another identity before that Pod is gone, or, if
