@@ -56,7 +56,9 @@ func (r Report) fillEnd(next *v1beta1.GarageNodeStatus, node facts.Node, id admi
 	if r.givesRole(id) || ptr.Deref(next.InLayout, false) {
 		next.EverInLayout = new(true)
 	}
-	if owner := metav1.GetControllerOf(node.GarageNode); (owner == nil || owner.UID == r.Cluster.UID) && (node.StatefulSet != nil || node.External()) {
+	owner := metav1.GetControllerOf(node.GarageNode)
+	left := owner != nil && owner.Kind == v1beta2.KindGarageCluster && owner.UID != r.Cluster.UID
+	if !left && (node.StatefulSet != nil || node.External()) {
 		next.TeardownSince = nil // it runs again, for another GarageCluster of the name
 	}
 	next.ManagedPVCs = managed(node)

@@ -492,7 +492,11 @@ func TestNodeRecordsItsClaims(t *testing.T) {
 	if is := r.Node(node, now); is.ManagedPVCs != nil || is.TeardownSince != nil {
 		t.Errorf("%v, marked %v", is.ManagedPVCs, is.TeardownSince)
 	}
-	node.GarageNode.OwnerReferences = []metav1.OwnerReference{{UID: "was", Controller: new(true)}}
+	node.GarageNode.OwnerReferences = []metav1.OwnerReference{{Kind: "Composition", UID: "other", Controller: new(true)}}
+	if is := r.Node(node, now); is.TeardownSince != nil {
+		t.Error("a node that runs for a user's own controller stays marked")
+	}
+	node.GarageNode.OwnerReferences = []metav1.OwnerReference{{Kind: v1beta2.KindGarageCluster, UID: "was", Controller: new(true)}}
 	if is := r.Node(node, now); is.TeardownSince == nil {
 		t.Error("a node that is left of another GarageCluster is not marked any more")
 	}
