@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,7 +27,7 @@ import (
 
 // roll writes the journal, then takes at most one step with one node's Pod.
 func (p *pass) roll(ctx context.Context) outcome.Outcome {
-	world, err := p.rolloutWorld(p.nodes, p.report.Processes, p.report.Identity, *p.report.Layout)
+	world, err := p.rolloutWorld(ctx, p.nodes, p.report.Processes, p.report.Identity, *p.report.Layout)
 	if err != nil {
 		return p.failed(err)
 	}
@@ -85,7 +86,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (p *pass) rolloutWorld(nodes facts.Nodes, processes facts.Processes, who identity.Plan, at layout.Plan) (rollout.World, error) {
+func (p *pass) rolloutWorld(ctx context.Context, nodes facts.Nodes, processes facts.Processes, who identity.Plan, at layout.Plan) (rollout.World, error) {
 	w := rollout.World{
 		Members: members(nodes, processes), Journal: p.rolling(),
 		Recover: p.cluster.Annotations[v1beta2.AnnotationRecoverStorageRollout],
@@ -102,7 +103,7 @@ func (p *pass) rolloutWorld(nodes facts.Nodes, processes facts.Processes, who id
 		if !here {
 			continue
 		}
-		one, err := p.rolloutNode(node, rendered, processes, who)
+		one, err := p.rolloutNode(ctx, node, rendered, processes, who)
 		if err != nil {
 			return rollout.World{}, err
 		}
@@ -119,7 +120,7 @@ func (p *pass) rolling() *v1beta2.StorageRollout {
 	return p.cluster.Status.StorageRollout.DeepCopy()
 }
 
-func (p *pass) rolloutNode(node facts.Node, rendered render.Node, processes facts.Processes, who identity.Plan) (rollout.Node, error) {
+func (p *pass) rolloutNode(ctx context.Context, node facts.Node, rendered render.Node, processes facts.Processes, who identity.Plan) (rollout.Node, error) {
 	_, answers := processes.Of(node.Name()).Get()
 	one := rollout.Node{
 		Name: node.Name(), UID: node.GarageNode.UID, ID: facts.Recorded(node.GarageNode),
@@ -142,8 +143,30 @@ func (p *pass) rolloutNode(node facts.Node, rendered render.Node, processes fact
 		if owner := metav1.GetControllerOf(pod); owner != nil {
 			one.Pod.Owner = owner.UID
 		}
+		if replaced := p.rolling() != nil || one.Pod.Revision != one.Rendered; replaced && one.Claims == "" {
+			one.Claims = p.leaving(ctx, rendered)
+		}
 	}
 	return one, nil
+}
+
+// leaving says which claim of a user's goes as soon as no Pod uses it.
+func (p *pass) leaving(ctx context.Context, rendered render.Node) string {
+	for _, claim := range rendered.Claims {
+		if !claim.Existing {
+			continue // it is among those with the node's label
+		}
+		var there corev1.PersistentVolumeClaim
+		err := p.Live.Get(ctx, client.ObjectKey{Namespace: p.cluster.Namespace, Name: claim.Name}, &there)
+		switch {
+		case apierrors.IsNotFound(err): // nothing makes it anew
+		case err != nil:
+			return fmt.Sprintf("whether claim %s is to stay is not known: %v", claim.Name, err)
+		case there.DeletionTimestamp != nil:
+			return fmt.Sprintf("claim %s is being deleted, and would be gone with the Pod", claim.Name)
+		}
+	}
+	return ""
 }
 
 func revisionOf(annotations map[string]string) rollout.Revision {
@@ -154,7 +177,7 @@ func revisionOf(annotations map[string]string) rollout.Revision {
 func kept(node facts.Node, rendered render.Node) (found []v1beta2.KeptClaim, why string) {
 	for _, claim := range rendered.Claims {
 		if claim.Existing {
-			continue // a person's own, which nothing makes anew when it is gone
+			continue // a user's
 		}
 		at := slices.IndexFunc(node.Claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == claim.Name })
 		switch {
@@ -221,7 +244,7 @@ func (p *pass) rereadRollout(ctx context.Context) (rollout.World, facts.Nodes) {
 	processes = processes.Still(nodes)
 	who := p.decideIdentity(nodes, processes)
 	at := layout.Decide(p.layoutWorld(nodes, processes, who, p.cluster.Status.LayoutChange))
-	world, err := p.rolloutWorld(nodes, processes, who, at)
+	world, err := p.rolloutWorld(ctx, nodes, processes, who, at)
 	if err != nil || !p.unchanged(ctx) {
 		return rollout.World{}, nil
 	}
