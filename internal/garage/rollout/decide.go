@@ -239,8 +239,25 @@ func (w World) missing(node Node, journal *v1beta2.StorageRollout) string {
 		return "its StatefulSet is not as it is to be"
 	case w.ahead(node) != "":
 		return "" // the store is not whole before that one is back, and its turn has to come
+	case w.unmade():
+		return "" // the first layout waits for the end of the step
 	}
 	return whole.Why(w.Members, "")
+}
+
+// unmade says that there is no layout yet, by the word of all that say something.
+func (w World) unmade() bool {
+	answers := 0
+	for _, member := range w.Members {
+		says, known := member.Says.Get()
+		if says.Layout.Version > 0 {
+			return false
+		}
+		if known {
+			answers++
+		}
+	}
+	return answers > 0
 }
 
 // ahead is another node that does not serve and waits for what is rendered; empty for none.

@@ -66,6 +66,13 @@ func (w *World) fail(name string) {
 	w.Members[strings.Index("abc", name)].Says = fact.Unknown[whole.Says]("no answer")
 }
 
+// unlay has nodes know of no layout.
+func (w *World) unlay(names ...string) {
+	for _, name := range names {
+		w.Members[strings.Index("abc", name)].Says = fact.Known(whole.Says{})
+	}
+}
+
 // choke has a node's process say nothing, although its port is open.
 func (w *World) choke(name string) {
 	w.fail(name)
@@ -163,6 +170,8 @@ func TestDecide(t *testing.T) {
 		"it has not said who it is":             {func(w *World) { w.replaced("b"); w.node("b").Current = false }, "its new Pod has not said who it is", "pod-b"},
 		"it is somebody else":                   {func(w *World) { w.replaced("b"); w.node("b").Held = "its disk is another one" }, "its disk is another one", "pod-b"},
 		"the store is not whole":                {func(w *World) { w.replaced("b"); w.fail("c") }, "c does not say: no answer", "pod-b"},
+		"there is no layout yet":                {func(w *World) { w.replaced("b"); w.unlay("a", "b", "c") }, "Release b over", "pod-b"},
+		"by the word of some":                   {func(w *World) { w.replaced("b"); w.unlay("a", "b") }, "a has no layout", "pod-b"},
 		"others are down, and behind":           {func(w *World) { w.replaced("b"); w.outdate("c"); w.fail("c") }, "Release b over", "pod-b"},
 		"others are behind":                     {func(w *World) { w.outdate("c"); w.replaced("b") }, "Release b over", "pod-b"},
 		"its StatefulSet was edited":            {func(w *World) { w.replaced("b"); w.node("b").Workload.Rendered = false }, "its StatefulSet is not as it is to be", "pod-b"},
