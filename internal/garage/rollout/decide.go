@@ -78,9 +78,10 @@ func Decide(w World, now time.Time) Plan {
 	return w.replace(plan, node, w.begin(node), now)
 }
 
-// strayed says that the StatefulSet may be written without a restart of anybody.
+// strayed says that the StatefulSet may be written without a restart of anybody. Without a Pod it makes one, and with that the claims
+// that are not there: only one that never was anybody may begin with those.
 func (n Node) strayed() bool {
-	return n.Workload != nil && !n.Workload.Rendered && (n.Pod == nil && n.fresh() || n.Pod != nil && !n.behind())
+	return n.Workload != nil && !n.Workload.Rendered && (n.Pod == nil && n.fresh() || !n.behind() && (n.Pod != nil || n.Claims == ""))
 }
 
 // candidate is the node to replace next: one that never was anybody, one that is down, one that is not ready, for which the others

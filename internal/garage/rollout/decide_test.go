@@ -106,13 +106,18 @@ func TestDecide(t *testing.T) {
 		// journal is what the status is to say of the Pod that goes; empty for no journal.
 		journal string
 	}{
-		"all run it":                    {func(*World) {}, "", ""},
-		"the first by name":             {func(w *World) { w.outdate("b", "c") }, "Replace b", "pod-b"},
-		"a StatefulSet alone":           {func(w *World) { w.node("b").Workload.Rendered = false }, "Correct b", ""},
-		"of the first node":             {func(w *World) { w.node("a").Workload.Rendered = false }, "Correct a", ""},
-		"but not of one that is behind": {func(w *World) { w.outdate("a"); w.node("b").Workload.Rendered = false }, "Correct b", ""},
-		"a StatefulSet is missing":      {func(w *World) { w.outdate("b"); w.node("b").Workload = nil }, "its StatefulSet does not exist yet", ""},
-		"nothing runs it":               {func(w *World) { w.node("b").Workload, w.node("b").Pod = nil, nil }, "", ""},
+		"all run it":                      {func(*World) {}, "", ""},
+		"the first by name":               {func(w *World) { w.outdate("b", "c") }, "Replace b", "pod-b"},
+		"a StatefulSet alone":             {func(w *World) { w.node("b").Workload.Rendered = false }, "Correct b", ""},
+		"of the first node":               {func(w *World) { w.node("a").Workload.Rendered = false }, "Correct a", ""},
+		"but not of one that is behind":   {func(w *World) { w.outdate("a"); w.node("b").Workload.Rendered = false }, "Correct b", ""},
+		"one that was told to run no Pod": {func(w *World) { w.fail("b"); w.node("b").Pod, w.node("b").Workload.Rendered = nil, false }, "Correct b", ""},
+		"and whose claim is gone": {func(w *World) {
+			w.fail("b")
+			w.node("b").Pod, w.node("b").Workload.Rendered, w.node("b").Claims = nil, false, "gone"
+		}, "", ""},
+		"a StatefulSet is missing": {func(w *World) { w.outdate("b"); w.node("b").Workload = nil }, "its StatefulSet does not exist yet", ""},
+		"nothing runs it":          {func(w *World) { w.node("b").Workload, w.node("b").Pod = nil, nil }, "", ""},
 
 		"a layout comes first":           {func(w *World) { w.outdate("b"); w.Layout = "first" }, GateLayout, ""},
 		"or one that is not ours":        {func(w *World) { w.outdate("b"); w.Foreign = "staged" }, GateLayout, ""},
