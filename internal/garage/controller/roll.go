@@ -182,7 +182,7 @@ func kept(node facts.Node, rendered render.Node) (found []v1beta2.KeptClaim, why
 		at := slices.IndexFunc(node.Claims, func(c corev1.PersistentVolumeClaim) bool { return c.Name == claim.Name })
 		switch {
 		case at < 0:
-			why = fmt.Sprintf("claim %s does not exist, and an empty one would take its place", claim.Name)
+			why = fmt.Sprintf("claim %s does not exist, and an empty one would take its place, or it has lost its labels", claim.Name)
 		case node.Claims[at].DeletionTimestamp != nil:
 			why = fmt.Sprintf("claim %s is being deleted, and would be gone with the Pod", claim.Name)
 		default:

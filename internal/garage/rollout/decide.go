@@ -122,7 +122,7 @@ const NoPod = "none"
 // replace is the plan to replace the node's Pod, unless a gate holds it.
 func (w World) replace(plan Plan, node Node, journal *v1beta2.StorageRollout, now time.Time) Plan {
 	if node.Workload == nil {
-		plan.Back = "its StatefulSet does not exist yet"
+		plan.Back = "its StatefulSet does not exist yet, or has lost its labels"
 		return plan
 	}
 	v := view{World: w, node: node, now: now}
@@ -152,7 +152,7 @@ func (w World) goOn(plan Plan, now time.Time) Plan {
 	}
 	switch {
 	case node.Workload == nil:
-		plan.Back = "its StatefulSet does not exist"
+		plan.Back = "its StatefulSet does not exist, or has lost its labels"
 	case node.Pod == nil && !node.Workload.Rendered:
 		plan.Action = &Action{Kind: Replace, Node: node.Name}
 	case node.Pod == nil:
