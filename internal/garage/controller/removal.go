@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +28,11 @@ import (
 
 // letGo puts the finalizers on, and takes a step with a node that may go.
 func (p *pass) letGo(ctx context.Context) outcome.Outcome {
-	objects := removal.Objects{Cluster: p.cluster, Nodes: p.nodes}
+	nodes, err := p.withUnlabelled(ctx, p.nodes)
+	if err != nil {
+		return outcome.Failed(err)
+	}
+	objects := removal.Objects{Cluster: p.cluster, Nodes: nodes}
 	plan := removal.Decide(removalWorld(objects, p.report.Processes))
 	actor := p.removalActor(client.ObjectKeyFromObject(p.cluster), p.asker)
 	if err := actor.Guard(ctx, objects, plan.Guards); err != nil {
@@ -134,12 +140,58 @@ func (r *Reconciler) removalActor(key client.ObjectKey, ask facts.Ask) *removal.
 		if !known {
 			return removal.World{}, objects, errors.New(read.Why())
 		}
-		objects.Nodes = nodes
+		if objects.Nodes, err = r.withUnlabelled(ctx, nodes); err != nil {
+			return removal.World{}, objects, err
+		}
 		if ask != nil {
 			processes = facts.Observe(ctx, ask, nodes)
 		}
 		return removalWorld(objects, processes), objects, nil
 	}}
+}
+
+// withUnlabelled adds the StatefulSets and claims of the nodes' that have lost their labels: nobody else stops those, or takes off the
+// finalizer that tells whose they are.
+func (r *Reconciler) withUnlabelled(ctx context.Context, nodes facts.Nodes) (facts.Nodes, error) {
+	found := slices.Clone(nodes)
+	for i := range found {
+		if err := errors.Join(r.findStatefulSet(ctx, &found[i]), r.findClaims(ctx, &found[i])); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func (r *Reconciler) findStatefulSet(ctx context.Context, node *facts.Node) error {
+	if node.StatefulSet != nil || node.External() {
+		return nil
+	}
+	var set appsv1.StatefulSet
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(node.GarageNode), &set)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("reading StatefulSet %s: %w", node.Name(), err)
+	case metav1.IsControlledBy(&set, node.GarageNode):
+		node.StatefulSet = &set
+	}
+	return nil
+}
+
+func (r *Reconciler) findClaims(ctx context.Context, node *facts.Node) error {
+	for _, name := range render.OwnClaims(node.GarageNode) {
+		if slices.ContainsFunc(node.Claims, func(claim corev1.PersistentVolumeClaim) bool { return claim.Name == name }) {
+			continue
+		}
+		var claim corev1.PersistentVolumeClaim
+		err := r.Live.Get(ctx, client.ObjectKey{Namespace: node.GarageNode.Namespace, Name: name}, &claim)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return fmt.Errorf("reading claim %s: %w", name, err)
+		case slices.Contains(claim.Finalizers, v1beta2.FinalizerClaim):
+			node.Claims = append(slices.Clip(node.Claims), claim)
+		}
+	}
+	return nil
 }
 
 func removalWorld(objects removal.Objects, processes facts.Processes) removal.World {

@@ -31,6 +31,8 @@
 // its status that is written before the first Apply with a role for it. The two cannot cross: the layout's writer gives no role to a
 // node that it reads as deleted, and nothing is taken from a node that is not.
 //
+// A StatefulSet or claim that has lost its labels is asked for by its name: it is the node's by its owner, or by the finalizer.
+//
 // The mark in the status is for the policy. This package decides on the facts, so that where no policies exist, or somebody has
 // written the mark by hand, the finalizer still holds the node.
 //
