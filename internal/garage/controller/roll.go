@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta2"
@@ -51,9 +52,17 @@ func (p *pass) roll(ctx context.Context) outcome.Outcome {
 	if plan.Over {
 		plan.Journal = nil
 	}
-	node, _ := p.nodes.Get(plan.Action.Node)
-	p.Events.Action(p.cluster, node.Pod, "StorageRollout", string(plan.Action.Kind), told(plan))
+	p.tellOfStep(plan)
 	return outcome.Retry(whenBusy/4, "a step of the rollout was taken")
+}
+
+// tellOfStep sends the event of a step. The node may have no Pod, or be gone.
+func (p *pass) tellOfStep(plan rollout.Plan) {
+	var pod runtime.Object // a Pod that is nil would not be nothing
+	if node, _ := p.nodes.Get(plan.Action.Node); node.Pod != nil {
+		pod = node.Pod
+	}
+	p.Events.Action(p.cluster, pod, "StorageRollout", string(plan.Action.Kind), told(plan))
 }
 
 func told(plan rollout.Plan) string {
