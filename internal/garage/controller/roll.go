@@ -198,6 +198,11 @@ func kept(node facts.Node, rendered render.Node) (found []v1beta2.KeptClaim, why
 			found = append(found, v1beta2.KeptClaim{Name: claim.Name, UID: node.Claims[at].UID})
 		}
 	}
+	if node.Pod != nil {
+		if volume := render.Ephemeral(node.Pod.Spec); volume != "" {
+			why = fmt.Sprintf("volume %s of Pod %s is an EmptyDir, and what is on it would be gone with the Pod: delete the Pod yourself if it may be", volume, node.Pod.Name)
+		}
+	}
 	return found, why
 }
 

@@ -125,6 +125,9 @@ func TestVolumes(t *testing.T) {
 	if diff := cmp.Diff(want, alone); diff != "" {
 		t.Errorf("claims without the rest (-want +got): %v\n%s", err, diff)
 	}
+	if volume := render.Ephemeral(pod(out)); volume != "data-2" {
+		t.Errorf("%q goes with the Pod", volume)
+	}
 	var made, volumes []string
 	for _, claim := range out.StatefulSet.Spec.VolumeClaimTemplates {
 		made = append(made, claim.Name)
@@ -150,6 +153,20 @@ func TestVolumes(t *testing.T) {
 func TestANodeElsewhereHasNoClaims(t *testing.T) {
 	if none, err := render.Claims(&v1beta1.GarageNode{}); err != nil || none != nil {
 		t.Errorf("%+v, %v", none, err)
+	}
+}
+
+// TestEphemeral holds which volumes of a Pod take data with them.
+func TestEphemeral(t *testing.T) {
+	for name, want := range map[string]string{"metadata": "metadata", "data": "data", "data-0": "data-0", "datas": "", "mine": ""} {
+		spec := corev1.PodSpec{Volumes: []corev1.Volume{{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}}}
+		if got := render.Ephemeral(spec); got != want {
+			t.Errorf("%s: %q", name, got)
+		}
+		spec.Volumes[0].VolumeSource = corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}
+		if got := render.Ephemeral(spec); got != "" {
+			t.Errorf("%s on something else: %q", name, got)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -203,4 +204,15 @@ func sizePath(volume string) string {
 		return "spec.storage.dataPaths[" + strconv.Itoa(number) + "].size"
 	}
 	return "spec.storage." + volume + ".size"
+}
+
+// Ephemeral is a volume of a node's Pod that holds its metadata or data and goes with the Pod; empty where none does.
+func Ephemeral(spec corev1.PodSpec) string {
+	for _, volume := range spec.Volumes {
+		ours := volume.Name == volumeMetadata || volume.Name == volumeData || strings.HasPrefix(volume.Name, volumeData+"-")
+		if ours && volume.EmptyDir != nil {
+			return volume.Name
+		}
+	}
+	return ""
 }
