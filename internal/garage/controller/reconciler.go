@@ -68,8 +68,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, cluster *v1beta2.GarageClust
 		p.connect,         // members that do not see each other
 		p.followOrders,    // what people ask for by annotation
 		p.changeLayout,    // at most one version of the layout
-		p.roll,            // at most one Pod is replaced
 		p.chooseWhoServes, // which Pods get requests
+		p.roll,            // at most one Pod is replaced
 		p.forget,          // configurations that nothing runs
 	} {
 		if out = concern(ctx); out.Stops() {

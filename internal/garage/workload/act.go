@@ -92,7 +92,11 @@ func createNode(ctx context.Context, applier *apply.Applier, cluster *v1beta2.Ga
 	if _, err := applier.Apply(ctx, owner, wanted.ConfigMap); err != nil {
 		return err
 	}
-	return applier.ApplyAt(ctx, node.GarageNode, wanted.StatefulSet, apply.Precondition{})
+	if err := applier.ApplyAt(ctx, node.GarageNode, wanted.StatefulSet, apply.Precondition{}); err != nil {
+		return err
+	}
+	_, err := applier.Apply(ctx, node.GarageNode, wanted.StatefulSet) // records as applied what was created, and changes nothing
+	return err
 }
 
 // refuseForeignClaims looks for claims of the names that the StatefulSet would take without asking whose they are. One that was kept of

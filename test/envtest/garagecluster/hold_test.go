@@ -91,6 +91,11 @@ func TestAtRest(t *testing.T) {
 	l := start(t)
 	cluster := l.cluster()
 	l.isReady(cluster)
+	l.Eventually(func(g gomega.Gomega) {
+		var serving corev1.PodList
+		g.Expect(l.client.List(t.Context(), &serving, client.InNamespace(l.namespace), client.HasLabels{v1beta2.LabelS3Member})).To(gomega.Succeed())
+		g.Expect(serving.Items).To(gomega.HaveLen(3))
+	}).Should(gomega.Succeed())
 	// What a member comes to know of others by gossip is told once, at a look that may be a minute later.
 	l.Eventually(func(g gomega.Gomega) {
 		for _, node := range l.nodes() {

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 
 const (
 	// wait bounds whatever has to happen, on a machine that has much else to do.
-	wait = 3 * time.Minute
+	wait = 5 * time.Minute
 	// image is the Garage that runs where a test is not about versions.
 	image = "dxflrs/garage:v2.4.1"
 )
