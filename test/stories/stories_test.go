@@ -15,7 +15,6 @@ import (
 	deletion "github.com/holdfast-dev/holdfast/test/stories/delete"
 	editinthemiddle "github.com/holdfast-dev/holdfast/test/stories/edit-in-the-middle"
 	foreignobject "github.com/holdfast-dev/holdfast/test/stories/foreign-object"
-	garageimagechange "github.com/holdfast-dev/holdfast/test/stories/garage-image-change"
 	garagequickstart "github.com/holdfast-dev/holdfast/test/stories/garage-quickstart"
 	"github.com/holdfast-dev/holdfast/test/stories/lab"
 	"github.com/holdfast-dev/holdfast/test/stories/lab/garagelab"
@@ -52,7 +51,6 @@ var stories = []story{
 	{"controller-loss", lab.NATS, controllerloss.Run},
 	{"delete", lab.NATS, deletion.Run},
 	{"garage-quickstart", lab.Garage, garagelab.Run(garagequickstart.Tell)},
-	{"garage-image-change", lab.Garage, garagelab.Run(garageimagechange.Tell)},
 }
 
 func TestEveryFolderIsTold(t *testing.T) {
