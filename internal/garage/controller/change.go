@@ -70,7 +70,7 @@ func (p *pass) layoutWorld(nodes facts.Nodes, processes facts.Processes, who ide
 		w.Replaced = rolling.GarageNodeName
 	}
 	for _, node := range nodes {
-		w.Nodes = append(w.Nodes, p.layoutNode(node, processes.Of(node.Name()), who.Held[node.Name()]))
+		w.Nodes = append(w.Nodes, p.layoutNode(node, processes.Own(node), who.Held[node.Name()]))
 	}
 	p.makeRoom(&w, nodes)
 	p.heed(&w, nodes, processes)
@@ -94,13 +94,8 @@ func (p *pass) layoutNode(node facts.Node, said fact.Fact[facts.Process], held s
 		one.Held = "it is being deleted"
 	}
 	one.Role = adminapi.Role{Zone: role.Zone, Tags: role.Tags, Capacity: adminapi.Bytes(uint64(role.Capacity))}
-	process, known := said.Get()
-	switch {
-	case !known:
-		one.View = fact.Unknown[layout.View](said.Why())
-	case process.ID != one.ID:
-		one.View = fact.Unknown[layout.View]("its process is not who is recorded")
-	default:
+	one.View = fact.Unknown[layout.View](said.Why())
+	if process, known := said.Get(); known {
 		one.View = fact.Known(layout.View{Layout: process.Layout, History: process.History, Status: process.Status})
 	}
 	return one

@@ -72,12 +72,7 @@ func (p *pass) ordersWorld() orders.World {
 		if node.External() {
 			continue
 		}
-		process, known := p.report.Processes.Of(node.Name()).Get()
-		member := orders.Member{Name: node.Name(), Silent: p.report.Processes.Of(node.Name()).Why()}
-		if known && process.ID != facts.Recorded(node.GarageNode) {
-			member.Silent = "its process is not who is recorded"
-		}
-		w.Members = append(w.Members, member)
+		w.Members = append(w.Members, orders.Member{Name: node.Name(), Silent: p.report.Processes.Own(node).Why()})
 	}
 	w.Layout = func(order layout.Order) layout.Verdict {
 		world := p.layoutWorld(p.nodes, p.report.Processes, p.report.Identity, p.cluster.Status.LayoutChange)

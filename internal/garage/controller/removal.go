@@ -202,7 +202,7 @@ func removalWorld(objects removal.Objects, processes facts.Processes) removal.Wo
 		}
 	}
 	for _, node := range objects.Nodes {
-		w.Nodes = append(w.Nodes, removalNode(objects.Cluster, node, processes.Of(node.Name())))
+		w.Nodes = append(w.Nodes, removalNode(objects.Cluster, node, processes.Own(node)))
 	}
 	return w
 }
@@ -225,10 +225,7 @@ func removalNode(cluster *v1beta2.GarageCluster, node facts.Node, said fact.Fact
 		one.DropClaims = render.DropsClaims(cluster, one.Ours && auto && ordinal >= int(render.Replicas(cluster)))
 	}
 	if process, known := said.Get(); known {
-		one.Says = fact.Unknown[adminapi.Layout]("its process is not who is recorded")
-		if process.ID == one.ID {
-			one.Says = fact.Known(process.Layout)
-		}
+		one.Says = fact.Known(process.Layout)
 	}
 	for _, claim := range node.OwnClaims() {
 		one.Claims = append(one.Claims, removal.Claim{

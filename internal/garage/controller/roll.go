@@ -222,13 +222,10 @@ func seen(node facts.Node, processes facts.Processes) bool {
 func members(nodes facts.Nodes, processes facts.Processes) []whole.Member {
 	var all []whole.Member
 	for _, node := range nodes {
-		said := processes.Of(node.Name())
+		said := processes.Own(node)
 		one := whole.Member{Name: node.Name(), ID: facts.Recorded(node.GarageNode), External: node.External(), Says: fact.Unknown[whole.Says](said.Why())}
 		if process, known := said.Get(); known {
 			one.Says = fact.Known(whole.Says{Health: process.Health, Status: process.Status, Layout: process.Layout, History: process.History})
-			if process.ID != one.ID {
-				one.Says = fact.Unknown[whole.Says]("its process is not who is recorded")
-			}
 		}
 		all = append(all, one)
 	}

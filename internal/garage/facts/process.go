@@ -40,6 +40,15 @@ func (p Processes) Of(name string) fact.Fact[Process] {
 	return said
 }
 
+// Own is what the node's process says if it is who is recorded: of another one nothing counts for the node.
+func (p Processes) Own(node Node) fact.Fact[Process] {
+	said := p.Of(node.Name())
+	if process, known := said.Get(); known && process.ID != Recorded(node.GarageNode) {
+		return fact.Unknown[Process]("its process is not who is recorded")
+	}
+	return said
+}
+
 // Still are what those say of which the nodes, read again, show the same life as when they were asked: an answer may take long.
 func (p Processes) Still(nodes Nodes) Processes {
 	found := Processes{}

@@ -41,3 +41,18 @@ func TestStill(t *testing.T) {
 		}
 	}
 }
+
+// What a process says counts for a node only if it is who is recorded.
+func TestOwn(t *testing.T) {
+	node := Node{GarageNode: &v1beta1.GarageNode{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Status: v1beta1.GarageNodeStatus{NodeID: "1"}}}
+	for why, said := range map[string]fact.Fact[Process]{
+		"":                                   fact.Known(Process{ID: "1"}),
+		"no answer":                          fact.Unknown[Process]("no answer"),
+		"its process is not who is recorded": fact.Known(Process{ID: "2"}),
+	} {
+		own := Processes{"a": said}.Own(node)
+		if _, known := own.Get(); known != (why == "") || own.Why() != why {
+			t.Errorf("known %t, %q, want %q", known, own.Why(), why)
+		}
+	}
+}

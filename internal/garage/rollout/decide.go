@@ -125,7 +125,7 @@ func (w World) replace(plan Plan, node Node, journal *v1beta2.StorageRollout, no
 		plan.Back = "its StatefulSet does not exist yet, or has lost its labels"
 		return plan
 	}
-	v := view{World: w, node: node, now: now}
+	v := w.as(node, now)
 	if plan.Gates = gates.Closed(v, v.checks()); len(plan.Gates) > 0 {
 		plan.Wake = v.opens()
 		return plan

@@ -23,6 +23,20 @@ type view struct {
 	World
 	node Node
 	now  time.Time
+	// lacks is what the store lacks to be whole; empty when it is.
+	lacks string
+	// without is the node when it is not ready, or when its step waits for nothing but itself; nobody otherwise. That a Pod is ready
+	// says only that a port is open, and a template that makes a process too slow to answer could not be corrected.
+	without string
+}
+
+// as is the World as seen for the node.
+func (w World) as(node Node, now time.Time) view {
+	v := view{World: w, node: node, now: now, lacks: whole.Why(w.Members, "")}
+	if node.unready() || w.Journal != nil && v.lacks != "" {
+		v.without = node.Name
+	}
+	return v
 }
 
 // checks are the gates for the node. One that never was anybody waits for nothing, one that is down for its own claims, and one that
@@ -62,7 +76,7 @@ func identified(v view) (string, bool) {
 		switch {
 		case node.Held != "":
 			why = append(why, node.Name+": "+node.Held)
-		case node.Name == v.without():
+		case node.Name == v.without:
 		case !node.Current:
 			why = append(why, node.Name+": its present Pod has not said that it is who is recorded")
 		}
@@ -75,7 +89,7 @@ func pods(v view) (string, bool) {
 	var why []string
 	for _, node := range v.Nodes {
 		switch {
-		case node.Name == v.without():
+		case node.Name == v.without:
 		case node.Pod == nil:
 			why = append(why, node.Name+" has no Pod")
 		case node.Pod.Leaving:
@@ -90,28 +104,23 @@ func pods(v view) (string, bool) {
 // wholeTwice blocks until two looks, some seconds apart, have found the store whole. Where the node itself is not ready one look
 // at the others is enough: by that they are not asked to do without anybody who is there now.
 func wholeTwice(v view) (string, bool) {
-	if why := whole.Why(v.Members, v.without()); why != "" {
+	why := v.lacks
+	if v.without != "" {
+		why = whole.Why(v.Members, v.without)
+	}
+	if why != "" {
 		return why, true
 	}
-	if v.without() == "" && (v.WholeSince.IsZero() || v.now.Sub(v.WholeSince) < whole.Apart) {
+	if v.without == "" && (v.WholeSince.IsZero() || v.now.Sub(v.WholeSince) < whole.Apart) {
 		return fmt.Sprintf("the store is whole, and has to be so for %s", whole.Apart), true
 	}
 	return "", false
 }
 
-// without is the node when it is not ready, or when its step waits for nothing but itself; nobody otherwise. That a Pod is ready says
-// only that a port is open, and a template that makes a process too slow to answer could not be corrected.
-func (v view) without() string {
-	if v.node.unready() || v.Journal != nil && whole.Why(v.Members, "") != "" {
-		return v.node.Name
-	}
-	return ""
-}
-
 // opens is when time alone opens the last gate; 0 when something else has to come first.
 func (v view) opens() time.Duration {
 	switch {
-	case whole.Why(v.Members, "") != "":
+	case v.lacks != "":
 		return 0
 	case v.WholeSince.IsZero():
 		return whole.Apart

@@ -42,8 +42,6 @@ type Report struct {
 	Failure string
 	// Warning is what is wrong and stops nothing.
 	Warning string
-	// Suspended says that nothing is done on a person's order.
-	Suspended bool
 }
 
 // known are the processes that have said something and are who is recorded, by name.

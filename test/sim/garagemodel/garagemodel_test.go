@@ -34,7 +34,7 @@ func TestDrains(t *testing.T) {
 		told := everything.tale(*first + uint64(number))
 		if found := everything.run(t, told, seen); found != nil {
 			least := everything.shorten(t, told, found)
-			t.Fatalf("history %d: %s: %v\n%s", *first+uint64(number), least.kind, least.err, strings.Join(least.trace, "\n"))
+			t.Fatalf("history %d: %s: %v\n%s", *first+uint64(number), least.Kind, least.Err, strings.Join(least.Trace, "\n"))
 		}
 	}
 	seen.report(t)

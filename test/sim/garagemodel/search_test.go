@@ -22,7 +22,7 @@ func TestSeedOrder(t *testing.T) {
 	if found == nil {
 		t.Fatalf("nothing found in %d histories", after)
 	}
-	t.Logf("found after %d histories, and shortened: %v\n%s", after, found.err, strings.Join(found.trace, "\n"))
+	t.Logf("found after %d histories, and shortened: %v\n%s", after, found.Err, strings.Join(found.Trace, "\n"))
 }
 
 func but(of []Disturbance, name string) []Disturbance {
@@ -88,7 +88,7 @@ func TestLeftOut(t *testing.T) {
 			if found == nil {
 				t.Fatalf("nothing found in %d histories", after)
 			}
-			t.Logf("found after %d histories, and shortened: %v\n%s", after, found.err, strings.Join(found.trace, "\n"))
+			t.Logf("found after %d histories, and shortened: %v\n%s", after, found.Err, strings.Join(found.Trace, "\n"))
 		})
 	}
 }
@@ -105,7 +105,7 @@ func TestKept(t *testing.T) {
 			p := everything
 			p.decide = without(step.Name)
 			if found, after := p.search(t, 100); found != nil {
-				t.Fatalf("found after %d histories: tell the record of the decision: %v\n%s", after, found.err, strings.Join(found.trace, "\n"))
+				t.Fatalf("found after %d histories: tell the record of the decision: %v\n%s", after, found.Err, strings.Join(found.Trace, "\n"))
 			}
 		})
 	}

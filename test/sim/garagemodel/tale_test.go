@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/holdfast-dev/holdfast/test/sim/fault"
 )
 
 // A tale is all that makes a history: the same tale, the same history.
@@ -46,17 +48,17 @@ func (p plot) tale(number uint64) tale {
 }
 
 // run has a tale happen; nil where all was well.
-func (p plot) run(t *testing.T, told tale, seen counts) *finding {
+func (p plot) run(t *testing.T, told tale, seen counts) *fault.Finding {
 	t.Helper()
-	return inBubble(t, func(ctx context.Context) { p.tell(ctx, told, seen) })
+	return fault.InBubble(t, func(ctx context.Context) { p.tell(ctx, told, seen) })
 }
 
 // search looks for a tale that loses something, and shortens it as far as it can. Its bound is in tales, not in time.
-func (p plot) search(t *testing.T, most int) (least *finding, after int) {
+func (p plot) search(t *testing.T, most int) (least *fault.Finding, after int) {
 	t.Helper()
 	for number := range most {
 		told := p.tale(uint64(number))
-		if found := p.run(t, told, counts{}); found != nil && found.kind == unsafe {
+		if found := p.run(t, told, counts{}); found != nil && found.Kind == unsafe {
 			return p.shorten(t, told, found), number + 1
 		}
 	}
@@ -64,7 +66,7 @@ func (p plot) search(t *testing.T, most int) (least *finding, after int) {
 }
 
 // shorten leaves out whatever is not needed for what was found, until nothing can be left out any more.
-func (p plot) shorten(t *testing.T, told tale, least *finding) *finding {
+func (p plot) shorten(t *testing.T, told tale, least *fault.Finding) *fault.Finding {
 	t.Helper()
 	for again := true; again; {
 		again = false
@@ -73,7 +75,7 @@ func (p plot) shorten(t *testing.T, told tale, least *finding) *finding {
 			if !there {
 				break
 			}
-			if found := p.run(t, simpler, counts{}); found != nil && found.kind == least.kind {
+			if found := p.run(t, simpler, counts{}); found != nil && found.Kind == least.Kind {
 				told, least, again = simpler, found, true
 				i--
 			}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"testing"
-	"testing/synctest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -48,39 +46,19 @@ type teller struct {
 	fates   map[int]fault.Fate // by the number of calls from now
 }
 
-// A finding ends a history.
-type finding struct {
-	kind  string
-	err   error
-	trace []string
-}
-
 // What a history may end with.
 const (
 	unsafe   = "an acknowledged write is lost"
 	restless = "it does not come to an end"
 )
 
-// inBubble runs one history in a bubble of its own, and says what it ended with; nil where all was well.
-func inBubble(t *testing.T, run func(context.Context)) *finding {
-	t.Helper()
-	var reason any
-	synctest.Test(t, func(t *testing.T) {
-		defer func() { reason = recover() }()
-		run(t.Context())
-	})
-	found, is := reason.(*finding)
-	if !is && reason != nil {
-		panic(reason) // rapid's
-	}
-	return found
-}
-
 func (h *teller) say(format string, args ...any) {
 	h.trace = append(h.trace, fmt.Sprintf("%6ds ", h.World.Clock)+fmt.Sprintf(format, args...))
 }
 
-func (h *teller) ends(kind string, err error) { panic(&finding{kind, err, h.trace}) }
+func (h *teller) ends(kind string, err error) {
+	panic(&fault.Finding{Kind: kind, Err: err, Trace: h.trace})
+}
 
 func (h *teller) count(what string) { h.counts[what]++ }
 

@@ -80,7 +80,7 @@ func TestFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found := inBubble(t, func(ctx context.Context) {
+			found := fault.InBubble(t, func(ctx context.Context) {
 				history, err := NewHistory(tale.cluster, true, nil)
 				if err != nil {
 					panic(err)
@@ -96,7 +96,7 @@ func TestFound(t *testing.T) {
 				tale.end(ctx, h)
 			})
 			if found != nil {
-				t.Fatalf("%s: %v\n%s", found.kind, found.err, strings.Join(found.trace, "\n"))
+				t.Fatalf("%s: %v\n%s", found.Kind, found.Err, strings.Join(found.Trace, "\n"))
 			}
 		})
 	}

@@ -100,7 +100,7 @@ func (p plot) check(t *testing.T, inAHundred map[string]int, disturbances ...[]D
 	seen := counts{}
 	rapid.Check(t, func(rt *rapid.T) {
 		seen[histories]++
-		if found := inBubble(t, func(ctx context.Context) { p.tell(ctx, rt, seen) }); found != nil {
+		if found := fault.InBubble(t, func(ctx context.Context) { p.tell(ctx, rt, seen) }); found != nil {
 			fail(rt, found)
 		}
 	})

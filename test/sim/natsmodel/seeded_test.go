@@ -40,14 +40,14 @@ func TestTheTests(t *testing.T) {
 			t.Parallel()
 			plot := bug.plot
 			plot.wrap = bug.wrap
-			histories := rapid.Custom(func(rt *rapid.T) *finding {
-				return inBubble(t, func(ctx context.Context) { plot.tell(ctx, rt, counts{}) })
+			histories := rapid.Custom(func(rt *rapid.T) *fault.Finding {
+				return fault.InBubble(t, func(ctx context.Context) { plot.tell(ctx, rt, counts{}) })
 			})
 			const budget = 200
 			for seed := range budget {
-				if found := histories.Example(seed); found != nil && found.kind == bug.kind && strings.Contains(found.err.Error(), bug.says) {
-					first, _, _ := strings.Cut(found.err.Error(), "\n")
-					t.Logf("found after %d histories: %s %s", seed+1, found.kind, first)
+				if found := histories.Example(seed); found != nil && found.Kind == bug.kind && strings.Contains(found.Err.Error(), bug.says) {
+					first, _, _ := strings.Cut(found.Err.Error(), "\n")
+					t.Logf("found after %d histories: %s %s", seed+1, found.Kind, first)
 					return
 				}
 			}
@@ -79,8 +79,8 @@ func TestUnfenced(t *testing.T) {
 	for name, wrap := range map[string]func(Clients) Clients{"as it is": nil, "nothing is fenced": unfenced} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			found := inBubble(t, func(ctx context.Context) { lateWrite(ctx, wrap) })
-			if isFound := found != nil && found.kind == unsafe; isFound != (wrap != nil) {
+			found := fault.InBubble(t, func(ctx context.Context) { lateWrite(ctx, wrap) })
+			if isFound := found != nil && found.Kind == unsafe; isFound != (wrap != nil) {
 				t.Errorf("found: %+v", found)
 			}
 		})

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"testing"
-	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,13 +45,6 @@ type plot struct {
 	end func(context.Context, *teller)
 }
 
-// A finding ends a history.
-type finding struct {
-	kind  string
-	err   error
-	trace []string
-}
-
 // What a history may end with.
 const (
 	unsafe   = "an invariant is broken"
@@ -61,32 +52,17 @@ const (
 	busy     = "at rest it writes"
 )
 
-// inBubble runs one history in a bubble of its own, and says what it ended with; nil where all was well.
-func inBubble(t *testing.T, run func(context.Context)) *finding {
-	t.Helper()
-	var reason any
-	synctest.Test(t, func(t *testing.T) {
-		defer func() { reason = recover() }()
-		run(t.Context())
-	})
-	found, is := reason.(*finding)
-	if !is && reason != nil {
-		panic(reason) // rapid's
-	}
-	return found
-}
-
 // fail ends a check with what was found. rapid tells failures apart by the line at which they happen, so each kind has its
 // own.
-func fail(rt *rapid.T, found *finding) {
-	rt.Log(strings.Join(found.trace, "\n"))
-	switch found.kind {
+func fail(rt *rapid.T, found *fault.Finding) {
+	rt.Log(strings.Join(found.Trace, "\n"))
+	switch found.Kind {
 	case unsafe:
-		rt.Fatal(found.kind, ": ", found.err)
+		rt.Fatal(found.Kind, ": ", found.Err)
 	case restless:
-		rt.Fatal(found.kind, ": ", found.err)
+		rt.Fatal(found.Kind, ": ", found.Err)
 	case busy:
-		rt.Fatal(found.kind, ": ", found.err)
+		rt.Fatal(found.Kind, ": ", found.Err)
 	}
 }
 
@@ -134,7 +110,9 @@ func (h *teller) say(format string, args ...any) {
 	h.trace = append(h.trace, fmt.Sprintf("%5d ", h.World.Tick)+fmt.Sprintf(format, args...))
 }
 
-func (h *teller) ends(kind string, err error) { panic(&finding{kind, err, h.trace}) }
+func (h *teller) ends(kind string, err error) {
+	panic(&fault.Finding{Kind: kind, Err: err, Trace: h.trace})
+}
 
 func (h *teller) check() {
 	if err := h.Checker.Err(); err != nil {
