@@ -9,14 +9,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
+	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/holdfast-dev/holdfast/api/garage/v1beta1"
@@ -33,42 +31,24 @@ const defaultImage = "dxflrs/garage:v2.4.1"
 // parallel is how many GarageClusters are reconciled at a time: a pass waits for processes that do not answer.
 const parallel = 8
 
-func main() {
-	if err := run(signals.SetupSignalHandler(), os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "garage-operator:", err)
-		os.Exit(1)
-	}
-}
+func main() { manager.Main("garage-operator", run) }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) == 2 && args[0] == "check" {
-		return manager.Check(ctx, args[1])
-	}
 	options, image, err := parse(args)
 	if err != nil {
 		return err
 	}
-	options.StartLogging()
-	cluster, err := config.GetConfig()
-	if err != nil {
-		return fmt.Errorf("finding the API server: %w", err)
-	}
-	mgr, err := manager.New(cluster, options)
-	if err != nil {
-		return err
-	}
-	reconciler := &garagecontroller.Reconciler{
-		Client:       mgr.GetClient(),
-		Live:         mgr.GetAPIReader(),
-		Events:       events.Recorder{Events: mgr.GetEventRecorder(garagecontroller.Owner)},
-		Metrics:      kitmetrics.New(metrics.Registry, "garage_operator"),
-		Clock:        clock.RealClock{},
-		DefaultImage: image,
-	}
-	if err := reconciler.Setup(mgr, controller.Options{MaxConcurrentReconciles: parallel, RateLimiter: manager.RateLimiter()}); err != nil {
-		return err
-	}
-	return mgr.Start(ctx)
+	return manager.Run(ctx, options, func(mgr ctrlmanager.Manager) error {
+		reconciler := &garagecontroller.Reconciler{
+			Client:       mgr.GetClient(),
+			Live:         mgr.GetAPIReader(),
+			Events:       events.Recorder{Events: mgr.GetEventRecorder(garagecontroller.Owner)},
+			Metrics:      kitmetrics.New(metrics.Registry, "garage_operator"),
+			Clock:        clock.RealClock{},
+			DefaultImage: image,
+		}
+		return reconciler.Setup(mgr, controller.Options{MaxConcurrentReconciles: parallel, RateLimiter: manager.RateLimiter()})
+	})
 }
 
 func parse(args []string) (options manager.Options, image string, err error) {

@@ -18,9 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
+	ctrlmanager "sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/holdfast-dev/holdfast/api/nats/cluster/v1beta1"
@@ -44,48 +43,30 @@ const (
 // parallel is how many NatsClusters are reconciled at a time: a pass waits for servers that do not answer.
 const parallel = 8
 
-func main() {
-	if err := run(signals.SetupSignalHandler(), os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "nats-cluster-controller:", err)
-		os.Exit(1)
-	}
-}
+func main() { manager.Main("nats-cluster-controller", run) }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) == 2 && args[0] == "check" {
-		return manager.Check(ctx, args[1])
-	}
 	options, exporter, err := parse(args)
-	if err != nil {
-		return err
-	}
-	options.StartLogging()
-	cluster, err := config.GetConfig()
-	if err != nil {
-		return fmt.Errorf("finding the API server: %w", err)
-	}
-	mgr, err := manager.New(cluster, options)
 	if err != nil {
 		return err
 	}
 	pool := &sysapi.Pool{Clock: clock.RealClock{}, Dial: sysapi.Dial}
 	defer pool.Close()
-	reconciler := &clustercontroller.Reconciler{
-		Client: mgr.GetClient(),
-		Live:   mgr.GetAPIReader(),
-		// Pods are asked at their own addresses, never through a proxy that the environment names.
-		Monitor:   &monitorapi.Client{HTTP: &http.Client{Transport: &http.Transport{IdleConnTimeout: time.Minute}}},
-		System:    clustercontroller.Pooled(pool),
-		Events:    events.Recorder{Events: mgr.GetEventRecorder(clustercontroller.Owner)},
-		Metrics:   kitmetrics.New(metrics.Registry, "nats_operator"),
-		Clock:     clock.RealClock{},
-		Namespace: os.Getenv("POD_NAMESPACE"),
-		Exporter:  exporter,
-	}
-	if err := reconciler.Setup(mgr, controller.Options{MaxConcurrentReconciles: parallel, RateLimiter: manager.RateLimiter()}); err != nil {
-		return err
-	}
-	return mgr.Start(ctx)
+	return manager.Run(ctx, options, func(mgr ctrlmanager.Manager) error {
+		reconciler := &clustercontroller.Reconciler{
+			Client: mgr.GetClient(),
+			Live:   mgr.GetAPIReader(),
+			// Pods are asked at their own addresses, never through a proxy that the environment names.
+			Monitor:   &monitorapi.Client{HTTP: &http.Client{Transport: &http.Transport{IdleConnTimeout: time.Minute}}},
+			System:    clustercontroller.Pooled(pool),
+			Events:    events.Recorder{Events: mgr.GetEventRecorder(clustercontroller.Owner)},
+			Metrics:   kitmetrics.New(metrics.Registry, "nats_operator"),
+			Clock:     clock.RealClock{},
+			Namespace: os.Getenv("POD_NAMESPACE"),
+			Exporter:  exporter,
+		}
+		return reconciler.Setup(mgr, controller.Options{MaxConcurrentReconciles: parallel, RateLimiter: manager.RateLimiter()})
+	})
 }
 
 func parse(args []string) (manager.Options, render.ExporterDefaults, error) {
