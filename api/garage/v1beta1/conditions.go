@@ -6,8 +6,6 @@ const (
 	ConditionReady = "Ready"
 	// ConditionDrainPrepared says whether the node holds nothing that is needed, and may be deleted.
 	ConditionDrainPrepared = "DrainPrepared"
-	// ConditionSuspended says whether the node is left alone.
-	ConditionSuspended = "Suspended"
 )
 
 // Reasons of Ready.
@@ -24,20 +22,6 @@ const (
 
 // Reasons of DrainPrepared.
 const (
-	// ReasonPreparedForDeletion is True: everything is on the other nodes.
-	ReasonPreparedForDeletion = "PreparedForDeletion"
-	// ReasonPreparedNotInLayout is True: the node never had a role.
-	ReasonPreparedNotInLayout = "PreparedNotInLayout"
-	// ReasonPreparing is False: the node gives its data away.
-	ReasonPreparing = "Preparing"
 	// ReasonPreparationBlocked is False: it cannot begin to.
 	ReasonPreparationBlocked = "PreparationBlocked"
-)
-
-// Reasons of Suspended.
-const (
-	// ReasonMaintenanceSuspended is True: spec.maintenance.suspended is.
-	ReasonMaintenanceSuspended = "MaintenanceSuspended"
-	// ReasonClusterMaintenanceSuspended is True: the GarageCluster's is.
-	ReasonClusterMaintenanceSuspended = "ClusterMaintenanceSuspended"
 )

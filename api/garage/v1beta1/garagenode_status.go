@@ -12,7 +12,7 @@ import (
 //
 // +kubebuilder:validation:MinProperties=1
 type GarageNodeStatus struct {
-	// conditions are Ready, DrainPrepared while the node is to be taken away, and Suspended while it is left alone.
+	// conditions are Ready, and DrainPrepared while its deletion is held.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -8,14 +8,10 @@ const (
 	ConditionQuorumAtRisk = "QuorumAtRisk"
 	// ConditionPeerUnreachable says whether a node has been away for ten minutes or more.
 	ConditionPeerUnreachable = "PeerUnreachable"
-	// ConditionStorageScaleDownBlocked says whether fewer nodes are wanted than copies.
-	ConditionStorageScaleDownBlocked = "StorageScaleDownBlocked"
 	// ConditionStorageTopologyReady says whether the nodes of the default group are those that are wanted.
 	ConditionStorageTopologyReady = "StorageTopologyReady"
 	// ConditionStorageRolloutReady says whether every node runs what was rendered last.
 	ConditionStorageRolloutReady = "StorageRolloutReady"
-	// ConditionStorageDrainReady says whether a node is being taken away, or why it is not.
-	ConditionStorageDrainReady = "StorageDrainReady"
 )
 
 // Reasons of Ready.
@@ -28,8 +24,6 @@ const (
 	ReasonStorageTopologyNotReady = "StorageTopologyNotReady"
 	// ReasonStorageRolloutNotReady is False: StorageRolloutReady is.
 	ReasonStorageRolloutNotReady = "StorageRolloutNotReady"
-	// ReasonStorageScaleDownBlocked is False: StorageScaleDownBlocked is True.
-	ReasonStorageScaleDownBlocked = "StorageScaleDownBlocked"
 	// ReasonLayoutNotReady is False: not every node of the layout is up.
 	ReasonLayoutNotReady = "LayoutNotReady"
 	// ReasonReconcileFailed is False: something could not be read or written.
@@ -54,14 +48,6 @@ const (
 	ReasonAllReachable = "AllReachable"
 )
 
-// Reasons of StorageScaleDownBlocked; the first one is also one of StorageTopologyReady, False.
-const (
-	// ReasonWouldDropBelowReplicationFactor is True.
-	ReasonWouldDropBelowReplicationFactor = "WouldDropBelowReplicationFactor"
-	// ReasonScaleDownSafe is False.
-	ReasonScaleDownSafe = "ScaleDownSafe"
-)
-
 // Reasons of StorageTopologyReady, and Converged of StorageRolloutReady, too.
 const (
 	// ReasonConverged is True.
@@ -82,22 +68,4 @@ const (
 	ReasonInitializing = "Initializing"
 	// ReasonRollingOut is False: a node is being restarted.
 	ReasonRollingOut = "RollingOut"
-)
-
-// Reasons of StorageDrainReady.
-const (
-	// ReasonIdle is True: no node is being taken away.
-	ReasonIdle = "Idle"
-	// ReasonCompleted is True: the proof that a node holds nothing that is needed is there.
-	ReasonCompleted = "Completed"
-	// ReasonDraining is False.
-	ReasonDraining = "Draining"
-	// ReasonUnsupportedConsistencyMode is False: the consistency mode is not consistent.
-	ReasonUnsupportedConsistencyMode = "UnsupportedConsistencyMode"
-	// ReasonWaitingForStorageRollout is False.
-	ReasonWaitingForStorageRollout = "WaitingForStorageRollout"
-	// ReasonWaitingForClusterHealth is False.
-	ReasonWaitingForClusterHealth = "WaitingForClusterHealth"
-	// ReasonUnverifiedPeersBlocked is False: spec.layoutManagement.drain.unverifiedPeersPolicy refuses it.
-	ReasonUnverifiedPeersBlocked = "UnverifiedPeersBlocked"
 )

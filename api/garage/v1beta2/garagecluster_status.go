@@ -9,8 +9,7 @@ import (
 //
 // +kubebuilder:validation:MinProperties=1
 type GarageClusterStatus struct {
-	// conditions are Ready, QuorumAtRisk, PeerUnreachable, StorageScaleDownBlocked, StorageTopologyReady, StorageRolloutReady and
-	// StorageDrainReady.
+	// conditions are Ready, QuorumAtRisk, PeerUnreachable, StorageTopologyReady and StorageRolloutReady.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
