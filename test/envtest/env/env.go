@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -94,6 +95,8 @@ func start() (*Env, error) {
 	e := &Env{Scheme: NewScheme(), plane: &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join(root, "config", "crd")},
 		ErrorIfCRDPathMissing: true,
+		// Another package's servers may be at work beside it.
+		ControlPlaneStartTimeout: 2 * time.Minute,
 	}}
 	e.plane.ControlPlane.Etcd = &envtest.Etcd{}
 	api := e.plane.ControlPlane.GetAPIServer()
